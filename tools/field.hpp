@@ -68,6 +68,12 @@ struct items {
     fields<Item> described;
 };
 
+/// The value is an object with these fields.
+template <class Part>
+struct members {
+    fields<Part> described;
+};
+
 template <class Least, class Most>
 json::object between(Least least, Most most)
 {
@@ -128,6 +134,8 @@ template <class Rule>
 constexpr bool reads_items = false;  // the rule reads the value
 template <class Item>
 constexpr bool reads_items<rule::items<Item>> = true;
+template <class Part>
+constexpr bool reads_items<rule::members<Part>> = true;
 
 }  // namespace detail
 
@@ -176,6 +184,8 @@ private:
     }
     template <class Item>
     void apply(const rule::items<Item>& items, auto member);
+    template <class Part>
+    void apply(const rule::members<Part>& members, auto member);
 };
 
 /// The field, left out of lists of tools.
@@ -244,6 +254,18 @@ void field<Input>::apply(const rule::items<Item>& items, auto member)
     schema["items"] = object_schema(items.description, items.described);
     read = [member, all = items.described](Input& into, const json::value& from) {
         for (const auto& item : from.as_array()) (into.*member).push_back(read_input(all, item.as_object()));
+    };
+}
+
+template <class Input>
+template <class Part>
+void field<Input>::apply(const rule::members<Part>& members, auto member)
+{
+    const std::string description(schema.contains("description") ? schema["description"].as_string() : "");
+    schema = object_schema(description, members.described);
+    schema["additionalProperties"] = false;
+    read = [member, all = members.described](Input& into, const json::value& from) {
+        into.*member = read_input(all, from.as_object());
     };
 }
 

@@ -3,6 +3,7 @@
 #include "mcp/tool_registry.hpp"
 #include "preview/previews.hpp"
 #include "text/time_text.hpp"
+#include "text/words.hpp"
 #include "tools/tools.hpp"
 
 #include <cmath>
@@ -23,6 +24,30 @@ awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings
     co_return result;
 }
 
+fields<network_wish> network_fields()
+{
+    field<network_wish> allow{"allow", &network_wish::allow, "", rule::listed_example{json::array{"github.com:443"}}};
+    allow.schema["items"] = schema::string("Host, *.host or host:port");
+    return {std::move(allow)};
+}
+
+fields<new_sandbox> create_fields(bool with_network)
+{
+    using input = new_sandbox;
+    fields<input> all{{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}};
+    field<input> network{"network", &input::network, "Hosts for its programs", rule::members<network_wish>{network_fields()}};
+    network.listed = with_network;
+    all.push_back(std::move(network));
+    return all;
+}
+
+std::string about_network(const sandbox_manager& sandboxes, const settings& config)
+{
+    if (!sandboxes.offers_network()) return "No network.";
+    return config.sandbox_network == settings::words{"none"} ? "No network unless given."
+                                                             : "Network: " + joined(config.sandbox_network, ", ") + ".";
+}
+
 tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& config)
 {
     using input = new_sandbox;
@@ -32,13 +57,14 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
               .title = "Create a sandbox",
               .description =
                   "Make a sandbox with files and packages of its own, kept until delete_sandbox. Working folder: " +
-                  config.sandbox_work_dir + ". No network.",
+                  config.sandbox_work_dir + ". " + about_network(sandboxes, config),
               .output_schema = schema::output(
                   {{"sandbox_id", schema::string("Handle for the other tools")},
                    {"name", schema::string("Its name")},
                    {"status", schema::one_of("Its state", {"running", "stopped"})},
                    {"image", schema::string("Its image; native: the programs of the server's machine")},
                    {"image_digest", schema::string("sha256:… of the image")},
+                   {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
                    {"working_dir", schema::string("Working folder inside")},
                    {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
                    {"error", schema::string("What went wrong and what to do")}},
@@ -47,7 +73,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
               .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
               .about = unnamed_subject::new_sandbox},
-         .input = {{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}},
+         .input = create_fields(sandboxes.offers_network()),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
@@ -92,6 +118,7 @@ json::object list_sandboxes_output()
                         {"created", schema::string("ISO 8601, UTC")},
                         {"last_used", schema::string("ISO 8601, UTC")},
                         {"disk_bytes", schema::typed("integer", "")},
+                        {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
                         {"processes", schema::typed("integer", "Those that run in it; left out: it is not live")},
                         {"memory_bytes", schema::typed("integer", "Of its processes")},
                         {"ports", schema::array("On which its programs listen", schema::typed("integer", ""))},
@@ -141,7 +168,48 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
          .process = std::bind_front(process_delete, std::ref(sandboxes))});
 }
 
+struct network_input : sandbox_input, network_wish {};
+
+awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_context& context, network_input input)
+{
+    network_wish wish{std::move(input.allow)};
+    const bool ended = co_await sandboxes.set_network(context.who, input.sandbox_id, std::move(wish));
+    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    json::object answer{{"success", true}, {"sandbox_id", where.id}, {"network", network_json(where)}};
+    if (ended) answer["note"] = "The sandbox's processes were ended for it, and its /tmp is empty.";
+    co_return answer_of(std::move(answer));
+}
+
+tool_owner make_set_network(sandbox_manager& sandboxes)
+{
+    fields<network_input> input{sandbox_id_field()};
+    for (const auto& each : network_fields()) input.emplace_back(each).required = true;
+    return make_tool<network_input>(
+        {.about = {.name = "set_network",
+                   .title = "Change a sandbox's network",
+                   .description = "Say which hosts the programs of a sandbox may reach; open connections end.",
+                   .output_schema = schema::output(
+                       {{"success", schema::boolean("Whether it worked")},
+                        {"sandbox_id", schema::string("Its handle")},
+                        {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
+                        {"note", schema::string("What became of its processes")},
+                        {"error", schema::string("What went wrong and what to do")}},
+                       {"success", "sandbox_id", "network"}),
+                   .needs = scope::web,
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true}},
+         .input = std::move(input),
+         .process = std::bind_front(process_set_network, std::ref(sandboxes))});
+}
+
 }  // namespace
+
+json::array network_json(const sandbox_record& record)
+{
+    json::array hosts;
+    for (const auto each : split(record.network, ','))
+        if (!each.empty()) hosts.emplace_back(each);
+    return hosts;
+}
 
 field<sandbox_input> sandbox_id_field(std::string_view description)
 {
@@ -165,6 +233,7 @@ json::object sandbox_json(const sandbox_record& record)
     shown["created"] = time_text(record.created);
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;
+    if (!record.network.empty()) shown["network"] = network_json(record);
     return shown;
 }
 
@@ -190,6 +259,7 @@ void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, prev
     registry.add(make_create_sandbox(sandboxes, config));
     registry.add(make_list_sandboxes(sandboxes, shown));
     registry.add(make_delete_sandbox(sandboxes));
+    if (sandboxes.offers_network()) registry.add(make_set_network(sandboxes));
 }
 
 }  // namespace cmcp

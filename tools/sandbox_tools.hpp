@@ -17,6 +17,7 @@ field<sandbox_input> sandbox_id_field(std::string_view description);
 field<sandbox_input> sandbox_id_field();  ///< required
 
 json::object sandbox_json(const sandbox_record& record);
+json::array network_json(const sandbox_record& record);  ///< the hosts that its programs may reach
 
 /// Fetches the image first where SANDBOX_IMAGE_PULL lets it be fetched.
 awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted);

@@ -311,6 +311,17 @@ SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absol
         "working folder inside a sandbox", "docker.container_work_dir");
 SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
         "this machine's name in handles; empty: its host name at the first start, kept in SANDBOX_ROOT/node");
+SETTING("SANDBOX_NETWORK", words, sandbox_network, "none", live(word_list),
+        "hosts that the programs of a sandbox reach when it is made without a network of its own: example.com, "
+        "*.example.com, host:port, !host; none: no network");
+SETTING("SANDBOX_NETWORK_ALLOWED", words, sandbox_network_allowed, "", live(word_list),
+        "hosts that a sandbox may be given at most, in the same form; empty: those of SANDBOX_NETWORK");
+SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(word_list),
+        "hosts and addresses that sandboxes may reach though they are not public, if they are among the allowed ones");
+SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", number(1, terabyte, mib),
+        "most that the programs of a sandbox receive and send until it stops, MiB");
+SETTING("SANDBOX_NETWORK_CONNECTIONS", std::size_t, sandbox_network_connections, "64", number(1, 1024),
+        "connections of a sandbox's programs to the network at once");
 SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),
         "an unused sandbox is stopped after so many seconds");
 SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),

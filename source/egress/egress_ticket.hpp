@@ -69,6 +69,7 @@ public:
 
     /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
+    std::deque<egress_refusal> take_refusals() { return std::exchange(refusals_, {}); }
     void add_refusal(egress_refusal refusal)
     {
         refusals_.push_back(std::move(refusal));

@@ -140,6 +140,8 @@ std::vector<std::string> denied_paths(std::string_view error_output, std::string
 
 std::string better_tool_hint(std::string_view errors, const std::vector<std::string>& denied)
 {
+    const auto refused_host = [](const std::string& each) { return each.find(" is refused: ") != std::string::npos; };
+    if (std::any_of(denied.begin(), denied.end(), refused_host)) return {};  // which says what to do
     const std::string begin = "Commands in a sandbox have no network: install_packages_in_sandbox ";
     if (shows(errors, signs_of_pip)) return begin + "brings Python packages.";
     if (shows(errors, signs_of_npm)) return begin + "with manager npm brings packages of npm.";

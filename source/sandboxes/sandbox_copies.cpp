@@ -74,6 +74,7 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
     auto record = describe(who, wanted);
+    record.network = from.network;
     auto disk = reserve(record.owner, from.disk);
     auto work = copy_into(std::move(record), from.id, std::move(disk));
     record = co_await uncancelled(std::move(work));

@@ -55,6 +55,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       places_(folder.path()),
       store_(folder.database()),
       cells_(backend),
+      network_(executor, config, backend, store_),
       public_url_(without_end_slashes(config.public_url)),
       images_(config),
       fetches_(config, executor, images_, image_fetcher_program(config)),
@@ -124,6 +125,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.owner = who.principal;
     record.session = session_digest(who);
     record.passing = wanted.passing && who.session_ends;
+    record.network = network_.hosts_of(who, wanted.network);
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();
@@ -251,6 +253,7 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
     co_await activities_.end_all(id);
     co_await stop_all(gone);
     cells_.forget(id);
+    network_.forget(id);
     co_await clear(gone.owner, places_.folder(id));
     store_.finish_delete(id);
     activities_.forget(id);

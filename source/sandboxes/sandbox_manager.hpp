@@ -11,6 +11,7 @@
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_cells.hpp"
 #include "sandboxes/sandbox_error.hpp"
+#include "sandboxes/sandbox_network.hpp"
 #include "sandboxes/sandbox_places.hpp"
 #include "store/record_folder.hpp"
 #include "store/sandbox_store.hpp"
@@ -20,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct new_sandbox {
     std::string name{};    ///< empty: one is made up
     std::string image{};   ///< empty: SANDBOX_DEFAULT_IMAGE
     bool passing = false;  ///< ends with the session of its caller, where that ends
+    std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
 };
 
 /// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
@@ -124,6 +127,12 @@ public:
     const sandbox_places& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
     sandbox_cells& cells() { return cells_; }
+    sandbox_network& network() { return network_; }
+    bool offers_network() const { return network_.offered(); }
+
+    /// Gives a sandbox another network; connections of its programs end. Where it had none its processes end, too,
+    /// because a network has only what starts in it: true.
+    awaitable<bool> set_network(caller who, std::string id_or_name, network_wish wish);
 
     /// `scheme://host:port` for links, kept without a slash at its end; empty where there is no HTTP server.
     void set_public_url(std::string url);
@@ -186,6 +195,7 @@ private:
     sandbox_store store_;
     sandbox_activities activities_;
     sandbox_cells cells_;
+    sandbox_network network_;
     std::string public_url_;
     image_choice images_;
     image_fetches fetches_;

@@ -107,6 +107,7 @@ void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_reco
     request.limits.process_memory = config_.memory_limit;
     request.limits.memory = config_.memory_limit + config_.kernel_memory_limit;
     request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);  // of a server, too
+    sandboxes_.network().join(request, where);
 }
 
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
@@ -214,6 +215,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitab
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
+    for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
     auto compare = [before = std::move(before), after = std::move(after)] {

@@ -133,6 +133,23 @@ awaitable<> sandbox_manager::end_processes(sandbox_record of, sandbox_error why)
     co_await uncancelled(std::move(work));
 }
 
+// Doors are made with a cell, so one that is to have others ends.
+awaitable<bool> sandbox_manager::set_network(caller who, std::string id_or_name, network_wish wish)
+{
+    auto record = find(who, id_or_name);
+    const bool had = !record.network.empty();
+    record.network = network_.hosts_of(who, wish);
+    store_.set_network(record.id, record.network);
+    network_.renew(record);
+    if (had == !record.network.empty()) co_return false;
+    const auto live = co_await cells_.now();
+    if (!live.contains(record.id)) co_return false;
+    sandbox_error why("StateError", "The sandbox has another network now, for which its processes were ended.");
+    auto work = end_processes(std::move(record), std::move(why));
+    co_await std::move(work);
+    co_return true;
+}
+
 awaitable<> sandbox_manager::keep_all(std::string id, std::string why)
 {
     for (const auto& keep : keeps_) co_await keep(id, why);

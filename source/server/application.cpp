@@ -244,6 +244,7 @@ void application::reload_by(std::function<json::object()> reads) { reload_ = std
 void application::settings_changed()
 {
     if (managers_->web) *managers_->web->policy = egress_policy::from_settings(config_);
+    if (managers_->sandboxes) managers_->sandboxes->network().reload();
 }
 
 awaitable<> application::python_settles() { co_await backend_.zygote_settles(); }

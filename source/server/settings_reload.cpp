@@ -2,6 +2,7 @@
 
 #include "config/setting.hpp"
 #include "egress/egress_policy.hpp"
+#include "sandboxes/network_lists.hpp"
 #include "text/words.hpp"
 
 namespace cmcp::command {
@@ -34,6 +35,7 @@ settings_reload::report settings_reload::run()
     report done;
     const settings fresh = load_settings(from_).values;
     egress_policy::from_settings(fresh);  // throws for an entry that is none
+    network_lists::of(fresh);             // so does this
     for (const auto& entry : setting_table()) {
         const auto value = entry.print(fresh);
         if (value == entry.print(known_)) continue;

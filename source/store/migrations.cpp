@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 5> steps{
+constexpr std::array<const char*, 6> steps{
     R"(CREATE TABLE sandboxes (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
            status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
@@ -35,6 +35,7 @@ constexpr std::array<const char*, 5> steps{
        ALTER TABLE kept_jobs RENAME TO jobs;
        CREATE INDEX job_owners ON jobs (owner, created);)",
     "ALTER TABLE sandboxes ADD COLUMN passing INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE sandboxes ADD COLUMN network TEXT NOT NULL DEFAULT '';",
 };
 
 }  // namespace

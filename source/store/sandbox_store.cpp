@@ -12,7 +12,7 @@ namespace {
 
 std::string sandboxes_where(std::string_view condition)
 {
-    return "SELECT id, owner, session, name, image, status, created, last_used, disk, passing FROM sandboxes "
+    return "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network FROM sandboxes "
            "WHERE status <> 'deleting' AND " +
            std::string(condition);
 }
@@ -156,6 +156,11 @@ void sandbox_store::set_status(std::string_view id, std::string_view status)
 void sandbox_store::set_disk(std::string_view id, std::uint64_t bytes)
 {
     db_.prepare("UPDATE sandboxes SET disk = ? WHERE id = ?", bytes, id).run();
+}
+
+void sandbox_store::set_network(std::string_view id, std::string_view hosts)
+{
+    db_.prepare("UPDATE sandboxes SET network = ? WHERE id = ? AND status <> 'deleting'", hosts, id).run();
 }
 
 void sandbox_store::set_packages(std::string_view id, const std::map<std::string, std::string>& versions)

@@ -24,8 +24,12 @@ struct sandbox_record {
     double last_used = 0;
     std::uint64_t disk = 0;  ///< bytes, as last measured
     bool passing = false;    ///< ends with its session
+    std::string network{};   ///< hosts that it may reach, between commas; empty: none
 
-    auto columns() { return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing); }
+    auto columns()
+    {
+        return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network);
+    }
 };
 
 /// A copy of a workspace to go back to.
@@ -87,6 +91,7 @@ public:
     void touch(std::string_view id, double now);  ///< used now; a stopped sandbox is running again
     void set_status(std::string_view id, std::string_view status);
     void set_disk(std::string_view id, std::uint64_t bytes);
+    void set_network(std::string_view id, std::string_view hosts);
     void set_packages(std::string_view id, const std::map<std::string, std::string>& versions);
     std::map<std::string, std::string> packages(std::string_view id);
 

@@ -92,6 +92,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.owner = text_of(text, "owner");
     about.name = text_of(text, "name");
     about.image = text_of(text, "image");
+    if (text.contains("network")) about.network = text_of(text, "network");
     about.status = "stopped";
     about.created = time_in(text, "created");
     about.last_used = time_in(text, "last_used");
@@ -156,6 +157,7 @@ snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_s
     text["owner"] = record.about.owner;
     text["name"] = record.about.name;
     text["image"] = record.about.image;
+    text["network"] = record.about.network;
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;

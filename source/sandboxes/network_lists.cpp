@@ -1,0 +1,59 @@
+#include "sandboxes/network_lists.hpp"
+
+#include <set>
+#include <stdexcept>
+
+namespace cmcp {
+namespace {
+
+constexpr std::size_t most_ports = 32;
+
+std::vector<egress_entry> entries_of(const std::vector<std::string>& texts, const std::string& setting)
+try {
+    return network_entries(texts);
+} catch (const std::invalid_argument& problem) {
+    throw config_error(setting + ": " + problem.what());
+}
+
+void check_opened_to_sandboxes(const std::vector<egress_entry>& entries)
+{
+    for (const auto& entry : entries)
+        if (entry.is == egress_entry::kind::any || entry.refuses)
+            throw config_error("SANDBOX_NETWORK_PRIVATE: name the hosts or blocks of addresses that are meant.");
+}
+
+std::vector<std::uint16_t> ports_of(const std::vector<egress_entry>& entries)
+{
+    std::set<std::uint16_t> all{80, 443};
+    for (const auto& entry : entries)
+        if (entry.port != 0 && !entry.refuses) all.insert(entry.port);
+    if (all.size() > most_ports)
+        throw config_error("SANDBOX_NETWORK_ALLOWED: names more than " + std::to_string(most_ports) +
+                           " ports together with 80 and 443.");
+    return {all.begin(), all.end()};
+}
+
+}  // namespace
+
+std::vector<egress_entry> network_entries(const std::vector<std::string>& texts)
+{
+    std::vector<egress_entry> entries;
+    for (const auto& text : texts) entries.push_back(egress_entry::parse(text));
+    return entries;
+}
+
+network_lists network_lists::of(const settings& config)
+{
+    network_lists lists;
+    const settings::words none{"none"};
+    if (config.sandbox_network != none) lists.usual = config.sandbox_network;
+    const auto usual = entries_of(lists.usual, "SANDBOX_NETWORK");
+    lists.ceiling = entries_of(config.sandbox_network_allowed, "SANDBOX_NETWORK_ALLOWED");
+    if (lists.ceiling.empty()) lists.ceiling = usual;
+    lists.opened = entries_of(config.sandbox_network_private, "SANDBOX_NETWORK_PRIVATE");
+    check_opened_to_sandboxes(lists.opened);
+    lists.ports = ports_of(lists.ceiling);
+    return lists;
+}
+
+}  // namespace cmcp

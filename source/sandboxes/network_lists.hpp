@@ -1,0 +1,26 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "egress/egress_policy.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// The operator's lists of hosts for the programs of sandboxes.
+struct network_lists {
+    std::vector<std::string> usual;     ///< of a sandbox that asks for none
+    std::vector<egress_entry> ceiling;  ///< of any sandbox
+    std::vector<egress_entry> opened;   ///< that may be reached though they are not public
+    std::vector<std::uint16_t> ports;   ///< at which the names of a sandbox's network listen: 80, 443 and those named
+
+    /// From SANDBOX_NETWORK, SANDBOX_NETWORK_ALLOWED and SANDBOX_NETWORK_PRIVATE. Throws config_error.
+    static network_lists of(const settings& config);
+};
+
+/// The entries of a list in a record or an argument. Throws std::invalid_argument with a sentence.
+std::vector<egress_entry> network_entries(const std::vector<std::string>& texts);
+
+}  // namespace cmcp

@@ -1,0 +1,193 @@
+#include "sandboxes/sandbox_network.hpp"
+
+#include "egress/name_addresses.hpp"
+#include "sandboxes/sandbox_error.hpp"
+#include "text/words.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace cmcp {
+
+using asio::ip::tcp;
+using asio::ip::udp;
+
+namespace {
+
+constexpr std::size_t most_entries = 100;
+constexpr std::size_t longest_entry = 260;
+constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
+
+template <class Protocol>
+Protocol protocol_of(int socket)
+{
+    int family = AF_INET;
+    socklen_t length = sizeof family;
+    ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length);
+    return family == AF_INET6 ? Protocol::v6() : Protocol::v4();
+}
+
+template <class Socket>
+Socket adopt(const asio::any_io_executor& executor, unique_fd descriptor)
+{
+    Socket socket(executor);
+    using protocol = typename Socket::protocol_type;
+    socket.assign(protocol_of<protocol>(descriptor.get()), descriptor.get());
+    static_cast<void>(descriptor.release());
+    return socket;
+}
+
+std::vector<std::string> hosts_in(const sandbox_record& record)
+{
+    std::vector<std::string> all;
+    for (const auto each : split(record.network, ','))
+        if (!each.empty()) all.emplace_back(each);
+    return all;
+}
+
+}  // namespace
+
+/// The doors of a live cell. What serves them ends with it, and with that the cell's network.
+struct sandbox_network::live_network {
+    explicit live_network(const asio::any_io_executor& executor) : doors(executor) {}
+
+    std::shared_ptr<std::shared_ptr<egress_ticket>> ticket = std::make_shared<std::shared_ptr<egress_ticket>>();
+    std::shared_ptr<name_addresses> names = std::make_shared<name_addresses>();
+    task_group doors;
+};
+
+sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
+                                 sandbox_store& store)
+    : executor_(executor),
+      config_(config),
+      backend_(backend),
+      store_(store),
+      lists_(network_lists::of(config)),
+      guard_(executor, std::make_shared<const egress_policy>())
+{
+    backend_.on_doors(
+        [this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) { open(cell, std::move(doors)); });
+}
+
+sandbox_network::~sandbox_network() { backend_.on_doors({}); }
+
+// A host that can never be reached is refused at once; more is judged when something connects.
+void sandbox_network::check(const std::string& entry) const
+{
+    const auto refuse = [](const std::string& why) { throw sandbox_error("InvalidArgument", "network: " + why); };
+    egress_entry read;
+    try {
+        if (entry.size() > longest_entry || entry.find(',') != std::string::npos)
+            throw std::invalid_argument("\"" + entry.substr(0, longest_entry) + "\" is no entry.");
+        read = egress_entry::parse(entry);
+    } catch (const std::invalid_argument& problem) {
+        refuse(problem.what());
+    }
+    if (read.is != egress_entry::kind::exact || read.refuses) return;
+    const auto policy = egress_policy::of_sandbox({read}, lists_.ceiling, lists_.opened);
+    const host named{read.name, {}};
+    const auto reaches = [&](std::uint16_t port) { return policy.judge(named, port).allowed; };
+    const bool possible = read.port != 0 ? reaches(read.port) : std::ranges::any_of(lists_.ports, reaches);
+    if (!possible)
+        refuse(entry + " is not among the hosts that sandboxes of this server may reach (SANDBOX_NETWORK_ALLOWED).");
+}
+
+std::string sandbox_network::hosts_of(const caller& who, const std::optional<network_wish>& wish) const
+{
+    const bool may = who.scopes.covers(scope::web);
+    if (!wish) return may && offered() && backend_.can_have_doors() ? joined(lists_.usual, ",") : std::string();
+    if (wish->allow.empty()) return {};
+    if (!may)
+        throw sandbox_error("NotAvailable", "A network for a sandbox needs the scope mcp:web, which you do not have.");
+    if (!offered())
+        throw sandbox_error("NotAvailable",
+                            "Sandboxes of this server have no network; its operator can allow hosts with "
+                            "SANDBOX_NETWORK_ALLOWED. install_packages_in_sandbox brings packages.");
+    if (!backend_.can_have_doors())
+        throw sandbox_error("NotAvailable", "This server's way to isolate sandboxes (" + std::string(backend_.name()) +
+                                                ") gives them no network.");
+    if (wish->allow.size() > most_entries)
+        throw sandbox_error("InvalidArgument",
+                            "network: at most " + std::to_string(most_entries) + " hosts can be allowed.");
+    for (const auto& entry : wish->allow) check(entry);
+    return joined(wish->allow, ",");
+}
+
+void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of) const
+{
+    if (of.network.empty() || !backend_.can_have_doors()) return;
+    request.doors = lists_.ports;
+    const std::string proxy = "http://127.0.0.1:" + std::to_string(sandbox::first_proxy_port);
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
+        request.environment.emplace_back(name, proxy);
+    for (const char* name : {"no_proxy", "NO_PROXY"}) request.environment.emplace_back(name, "localhost,127.0.0.1,::1");
+}
+
+// A record may be older than the operator's present lists, which count.
+std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
+{
+    auto allowed = network_entries(hosts_in(of));
+    auto policy = std::make_shared<const egress_policy>(
+        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened));
+    egress_limits limits;
+    limits.bytes = config_.sandbox_network_bytes;
+    limits.connections = config_.sandbox_network_connections;
+    auto ticket = guard_.issue(of.id, std::move(policy), limits);
+    ticket->belong_to(of.owner);
+    ticket->hold_to_names();
+    return ticket;
+}
+
+void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd> doors)
+{
+    live_.erase(cell.cell);
+    const auto record = store_.find(cell.principal, cell.cell);
+    if (!record || doors.size() < first_named_door) return;
+    auto live = std::make_unique<live_network>(executor_);
+    *live->ticket = issue(*record);
+    const auto holder = [slot = live->ticket] { return *slot; };
+    auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));
+    live->doors.spawn("names of a sandbox", guard_.serve_names(std::move(questions), live->names, holder));
+    auto proxy = adopt<tcp::acceptor>(executor_, std::move(doors[1]));
+    live->doors.spawn("proxy of a sandbox", guard_.serve_door(std::move(proxy), holder));
+    for (std::size_t i = first_named_door; i < doors.size(); ++i) {
+        auto door = adopt<tcp::acceptor>(executor_, std::move(doors[i]));
+        live->doors.spawn("door of a sandbox", guard_.serve_named_door(std::move(door), live->names, holder));
+    }
+    live_[cell.cell] = std::move(live);
+}
+
+void sandbox_network::renew(const sandbox_record& of)
+{
+    const auto live = live_.find(of.id);
+    if (live != live_.end()) *live->second->ticket = of.network.empty() ? nullptr : issue(of);
+}
+
+void sandbox_network::reload()
+{
+    auto lists = network_lists::of(config_);
+    lists.ports = std::move(lists_.ports);  // those of the cells that live
+    lists_ = std::move(lists);
+    for (const auto& [id, live] : live_)
+        if (const auto record = store_.find_of_any(id)) renew(*record);
+}
+
+std::vector<std::string> sandbox_network::take_refusals(const std::string& id)
+{
+    const auto live = live_.find(id);
+    std::vector<std::string> sentences;
+    if (live == live_.end() || !*live->second->ticket) return sentences;
+    std::set<std::string> seen;
+    for (auto& refusal : (*live->second->ticket)->take_refusals())
+        if (seen.insert(refusal.sentence).second) sentences.push_back(std::move(refusal.sentence));
+    return sentences;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "egress/egress_guard.hpp"
+#include "mcp/caller.hpp"
+#include "sandbox/backend.hpp"
+#include "sandboxes/network_lists.hpp"
+#include "store/sandbox_store.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+/// The network that a caller wants for a sandbox.
+struct network_wish {
+    std::vector<std::string> allow;  ///< hosts, as in SANDBOX_NETWORK_ALLOWED; none: no network
+};
+
+/// The networks of sandboxes. A sandbox reaches the hosts of its record that the operator's lists allow, too, through
+/// the doors of its cell, which the guard serves: each name has an address there, and a connection to it goes where the
+/// guard judges, resolves and connects. Everything given to the constructor must outlive it. Io thread only.
+class sandbox_network {
+public:
+    sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
+                    sandbox_store& store);
+    sandbox_network(const sandbox_network&) = delete;
+    sandbox_network& operator=(const sandbox_network&) = delete;
+    ~sandbox_network();
+
+    /// Whether the operator lets any sandbox have one.
+    bool offered() const { return !lists_.ceiling.empty(); }
+
+    /// The hosts for a record. Nothing wished: those of SANDBOX_NETWORK, for who may use the web. Throws sandbox_error
+    /// where the caller or the operator's lists do not allow them.
+    std::string hosts_of(const caller& who, const std::optional<network_wish>& wish) const;
+
+    /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
+    void join(sandbox::run_request& request, const sandbox_record& of) const;
+
+    /// The sandbox has these hosts from now on: its open connections end.
+    void renew(const sandbox_record& of);
+
+    void reload();  ///< the operator's lists have changed; throws config_error
+
+    /// The sentences of what was refused since the last call.
+    std::vector<std::string> take_refusals(const std::string& id);
+
+    void forget(const std::string& id) { live_.erase(id); }
+
+private:
+    struct live_network;
+
+    void check(const std::string& entry) const;
+    void open(const sandbox::cell_name& cell, std::vector<unique_fd> doors);
+    std::shared_ptr<egress_ticket> issue(const sandbox_record& of);
+
+    asio::any_io_executor executor_;
+    const settings& config_;
+    sandbox::backend& backend_;
+    sandbox_store& store_;
+    network_lists lists_;
+    egress_guard guard_;
+    std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
+};
+
+}  // namespace cmcp
