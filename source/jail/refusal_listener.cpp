@@ -1,5 +1,6 @@
 #include "jail/refusal_listener.hpp"
 
+#include "jail/doors.hpp"
 #include "jail/seccomp_filter.hpp"
 
 #include <arpa/inet.h>
@@ -45,43 +46,50 @@ bool read_address(const seccomp_notif& call, sockaddr_storage& into)
     return ::process_vm_readv(static_cast<pid_t>(call.pid), &here, 1, &there, 1, 0) == static_cast<ssize_t>(length);
 }
 
-std::string destination(const char* address, std::uint16_t port, bool loopback, bool six)
+enum class way : std::uint8_t { none, loopback, door };
+
+std::string destination(const std::string& address, std::uint16_t port, way by, bool has_doors)
 {
-    const std::string hint = ": the sandbox has no network";
-    if (port == name_service) return "name look-up (DNS)" + hint;
-    if (loopback) return {};
-    return "connect to " + (six ? "[" + std::string(address) + "]" : std::string(address)) + ":" +
-           std::to_string(port) + hint;
+    if (has_doors && by != way::none) return {};
+    if (!has_doors && port == name_service) return "name look-up (DNS): the sandbox has no network";
+    if (by == way::loopback) return {};
+    return "connect to " + address + ":" + std::to_string(port) +
+           (has_doors ? ": addresses have no way out of the sandbox, only names of its network have"
+                      : ": the sandbox has no network");
 }
 
-std::string describe(const sockaddr_in& to)
+std::string describe(const sockaddr_in& to, bool has_doors)
 {
     char text[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &to.sin_addr, text, sizeof text);
-    const bool loopback = (ntohl(to.sin_addr.s_addr) >> 24) == 127 || to.sin_addr.s_addr == 0;
-    return destination(text, ntohs(to.sin_port), loopback, false);
+    const std::uint32_t address = ntohl(to.sin_addr.s_addr);
+    way by = (address >> 24) == 127 || address == 0 ? way::loopback : way::none;
+    if (stands_for_name(to.sin_addr)) by = way::door;
+    return destination(text, ntohs(to.sin_port), by, has_doors);
 }
 
-std::string describe(const sockaddr_in6& to)
+std::string describe(const sockaddr_in6& to, bool has_doors)
 {
     char text[INET6_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET6, &to.sin6_addr, text, sizeof text);
-    const bool loopback = IN6_IS_ADDR_LOOPBACK(&to.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&to.sin6_addr);
-    return destination(text, ntohs(to.sin6_port), loopback, true);
+    way by = IN6_IS_ADDR_LOOPBACK(&to.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&to.sin6_addr) ? way::loopback : way::none;
+    if (stands_for_name(to.sin6_addr)) by = way::door;
+    return destination("[" + std::string(text) + "]", ntohs(to.sin6_port), by, has_doors);
 }
 
-std::string destination_of(const seccomp_notif& call)
+std::string destination_of(const seccomp_notif& call, bool has_doors)
 {
     sockaddr_storage to{};
     if (!read_address(call, to)) return {};
-    if (to.ss_family == AF_INET) return describe(reinterpret_cast<const sockaddr_in&>(to));
-    if (to.ss_family == AF_INET6) return describe(reinterpret_cast<const sockaddr_in6&>(to));
+    if (to.ss_family == AF_INET) return describe(reinterpret_cast<const sockaddr_in&>(to), has_doors);
+    if (to.ss_family == AF_INET6) return describe(reinterpret_cast<const sockaddr_in6&>(to), has_doors);
     return {};
 }
 
 }  // namespace
 
-refusal_listener::refusal_listener(unique_fd listener) : listener_(std::move(listener)), budget_(each_look)
+refusal_listener::refusal_listener(unique_fd listener, bool has_doors)
+    : listener_(std::move(listener)), has_doors_(has_doors), budget_(each_look)
 {
     const sizes needed = of_this_kernel();
     call_.resize(needed.call);
@@ -116,7 +124,7 @@ bool refusal_listener::answer()
     // A call of a foreign architecture gets no answer but the end.
     const bool native = is_native(call.data.arch, call.data.nr);
     if (native && call.data.nr == SYS_connect) {
-        note(destination_of(call));
+        note(destination_of(call, has_doors_));
         reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
         note(syscall_name(call.data.nr, call.data.arch));

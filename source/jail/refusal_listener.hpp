@@ -16,7 +16,8 @@ namespace cmcp::sandbox {
 class refusal_listener {
 public:
     refusal_listener() = default;
-    explicit refusal_listener(unique_fd listener);  ///< what install_announcing_filter() returned, in whatever process
+    /// What install_announcing_filter() returned, in whatever process. `has_doors`: of a cell with a network by names.
+    explicit refusal_listener(unique_fd listener, bool has_doors = false);
 
     void begin() { denied_.clear(); }  ///< calls before the begin are not the run's
     void look();                       ///< once in a while: more may be answered again
@@ -32,6 +33,7 @@ private:
     void note(std::string what);
 
     unique_fd listener_;
+    bool has_doors_ = false;
     int budget_ = 0;  ///< how many more are answered before the next look
     std::vector<std::string> denied_;
     std::vector<std::byte> call_, reply_;  // as long as this kernel's structures are

@@ -47,6 +47,7 @@ private:
     bool loaded_;
     std::uint64_t id_;
     std::uint64_t processes_;  ///< the limit
+    bool has_doors_;           ///< the cell's names lead somewhere
     refusal_listener refusals_;
     steady_time begun_ = std::chrono::steady_clock::now();
     steady_time deadline_;

@@ -1,6 +1,7 @@
 #include "sandboxes/sandbox_network.hpp"
 
 #include "egress/name_addresses.hpp"
+#include "log/log.hpp"
 #include "sandboxes/sandbox_error.hpp"
 #include "text/words.hpp"
 
@@ -72,8 +73,13 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
       lists_(network_lists::of(config)),
       guard_(executor, std::make_shared<const egress_policy>())
 {
-    backend_.on_doors(
-        [this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) { open(cell, std::move(doors)); });
+    backend_.on_doors([this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) {
+        try {
+            open(cell, std::move(doors));
+        } catch (const std::exception& failure) {  // the cell's network is closed then
+            log::error("sandbox_network", {{"sandbox", cell.cell}, {"reason", std::string_view(failure.what())}});
+        }
+    });
 }
 
 sandbox_network::~sandbox_network() { backend_.on_doors({}); }
