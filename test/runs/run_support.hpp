@@ -86,7 +86,7 @@ private:
 };
 
 /// A backend without processes: every run prints `prints` and ends with `result`, and `requests` keeps the requests.
-class scripted_backend final : public sandbox::backend {
+class scripted_backend : public sandbox::backend {
 public:
     awaitable<sandbox::run_result> run(sandbox::run_request request, sandbox::output_receiver& output) override
     {

@@ -1,0 +1,75 @@
+#include "sandboxes/sandbox_network.hpp"
+#include "sandboxes/sandbox_error.hpp"
+#include "test/runs/run_support.hpp"
+#include "test/support/temporary_folder.hpp"
+
+using namespace cmcp;
+
+namespace {
+
+struct backend_with_doors final : test::scripted_backend {
+    bool can_have_doors() const override { return has_doors; }
+    bool has_doors = true;
+};
+
+struct network_rig {
+    explicit network_rig(settings::words usual, settings::words allowed = {})
+    {
+        config.sandbox_network = std::move(usual);
+        config.sandbox_network_allowed = std::move(allowed);
+    }
+
+    std::string hosts(const std::optional<network_wish>& wish, scope_set scopes = scope_set::all())
+    {
+        sandbox_network network(io.get_executor(), config, backend, store);
+        caller who;
+        who.scopes = scopes;
+        return network.hosts_of(who, wish);
+    }
+
+    asio::io_context io;
+    settings config;
+    backend_with_doors backend;
+    test::temporary_folder folder;
+    sandbox_store store{folder.path / "records"};
+};
+
+network_wish allow(std::vector<std::string> hosts) { return {std::move(hosts)}; }
+
+}  // namespace
+
+TEST_CASE("a sandbox gets the hosts that it asks for, and else the usual ones")
+{
+    network_rig rig({"a.example"}, {"*.example"});
+    CHECK(rig.hosts(std::nullopt) == "a.example");
+    CHECK(rig.hosts(allow({"b.example:443", "*.c.example"})) == "b.example:443,*.c.example");
+    CHECK(rig.hosts(allow({})).empty());
+}
+
+TEST_CASE("a host that the operator does not allow is refused at once")
+{
+    network_rig rig({"none"}, {"*.example"});
+    CHECK_THROWS_WITH(rig.hosts(allow({"a.elsewhere"})), Catch::Contains("SANDBOX_NETWORK_ALLOWED"));
+    CHECK_THROWS_WITH(rig.hosts(allow({"http://a.example"})), Catch::Contains("is no entry"));
+    CHECK_THROWS_WITH(rig.hosts(allow({"a.example,b.example"})), Catch::Contains("is no entry"));
+    CHECK_THROWS_WITH(rig.hosts(allow(std::vector<std::string>(101, "a.example"))), Catch::Contains("100"));
+}
+
+TEST_CASE("who may not use the web gives no sandbox a network")
+{
+    network_rig rig({"a.example"});
+    const scope_set runs_alone = scope_set(scope::run) | scope::sandboxes;
+    CHECK(rig.hosts(std::nullopt, runs_alone).empty());
+    CHECK_THROWS_WITH(rig.hosts(allow({"a.example"}), runs_alone), Catch::Contains("mcp:web"));
+}
+
+TEST_CASE("where sandboxes can have no network, asking for one says why")
+{
+    network_rig none({"none"});
+    CHECK_THROWS_WITH(none.hosts(allow({"a.example"})), Catch::Contains("SANDBOX_NETWORK_ALLOWED"));
+    CHECK(none.hosts(std::nullopt).empty());
+    network_rig without({"a.example"});
+    without.backend.has_doors = false;
+    CHECK_THROWS_WITH(without.hosts(allow({"a.example"})), Catch::Contains("no network"));
+    CHECK(without.hosts(std::nullopt).empty());
+}
