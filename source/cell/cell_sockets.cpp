@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <span>
@@ -51,6 +52,18 @@ bool is_of_kind(int socket, cell_socket kind)
     const int family = kind == cell_socket::tcp4 ? AF_INET : AF_INET6;
     return option(socket, SO_DOMAIN) == family && option(socket, SO_TYPE) == SOCK_STREAM &&
            option(socket, SO_PROTOCOL) == IPPROTO_TCP;
+}
+
+bool takes_datagrams(int socket)
+{
+    return option(socket, SO_DOMAIN) == AF_INET && option(socket, SO_TYPE) == SOCK_DGRAM &&
+           option(socket, SO_PROTOCOL) == IPPROTO_UDP;
+}
+
+bool is_listener(int socket)
+{
+    return (is_of_kind(socket, cell_socket::tcp4) || is_of_kind(socket, cell_socket::tcp6)) &&
+           option(socket, SO_ACCEPTCONN) == 1;
 }
 
 std::optional<std::uint64_t> cookie_of_network(int socket)
@@ -102,6 +115,17 @@ std::string socket_obstacle(int descriptor, cell_socket kind)
 {
     if (!is_of_kind(descriptor, kind)) return "it is not of the kind that was asked for";
     if (!is_of_another_network(descriptor)) return "it is not of the sandbox's own network";
+    return {};
+}
+
+std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports)
+{
+    const auto listens = [](const unique_fd& each) { return is_listener(each.get()); };
+    const auto is_apart = [](const unique_fd& each) { return is_of_another_network(each.get()); };
+    if (doors.size() != 2 + ports) return "there are not as many sockets as were asked for";
+    if (!takes_datagrams(doors.front().get()) || !std::ranges::all_of(doors.subspan(1), listens))
+        return "a socket is not of the kind that was asked for";
+    if (!std::ranges::all_of(doors, is_apart)) return "a socket is not of the sandbox's own network";
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "wire/launcher_protocol.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,8 @@ void hand_out_socket(int control, std::string_view order);
 /// Why a descriptor is not such a socket, words for the middle of a sentence; empty: it is. Asked in the launcher,
 /// whose own network is another one than any cell's.
 std::string socket_obstacle(int descriptor, cell_socket kind);
+
+/// The same for the doors of a cell (encode_doors()) with so many ports.
+std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports);
 
 }  // namespace cmcp::sandbox

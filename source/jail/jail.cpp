@@ -1,6 +1,7 @@
 #include "jail/jail.hpp"
 
 #include "jail/closing.hpp"
+#include "jail/doors.hpp"
 #include "jail/fault.hpp"
 #include "jail/limits.hpp"
 #include "jail/machine_figures.hpp"
@@ -181,6 +182,7 @@ usage_sources enter_jail(jail_plan& plan)
     tell_ready(plan.control.get(), mounts);
     take_null_of_own_root();
     if (!left_out("network_namespace")) bring_loopback_up();
+    if (!plan.request.doors.empty()) hand_over_doors(plan.control.get(), plan.request.doors);
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");

@@ -53,6 +53,7 @@ enum class child_says : char {
     program = 'p',  ///< number of a program that was ordered, its process; 0, errno and step: there is none
     ended = 'e',    ///< program_end of a program
     socket = 'o',   ///< number of the question, errno; with the socket
+    doors = 'd',    ///< before any program is made; with the sockets (jail/doors.hpp)
     // A program says over its own:
     waiting = 'w',   ///< confined, waits for its start
     listen = 'l',    ///< with the listener of refused calls

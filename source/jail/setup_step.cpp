@@ -43,6 +43,7 @@ constexpr advice table[] = {
     {"Firejail: no ", 0, unconfined},
     {"Firejail: Warning: an existing sandbox", 0, unconfined},
     {"Firejail: show an image", 0, "Images need SANDBOX_BACKEND=native."},
+    {"Firejail: a network", 0, "A network of a sandbox needs SANDBOX_BACKEND=native."},
     {"open image", ENOENT,
      "The image is not in the store any more: `container-mcp image list` shows those that are there."},
     {"show the image", 0,

@@ -37,6 +37,7 @@ std::string complete_browser(start_message& start, const browser_program& progra
     if (program.path.empty()) return "This launcher was started without a browser.";
     if (request.browser.ports > most_ports || request.argv.empty() || !start.has_script)
         return "A browser needs a channel, and 15 ports at most.";
+    if (!request.doors.empty()) return "A browser has no network of a sandbox.";
     run_request browser;
     browser.argv = std::move(request.argv);
     browser.argv[0] = program.path;

@@ -226,21 +226,15 @@ void launcher::unwatch_changing(std::uint64_t key)
     watched_.erase(changing);
 }
 
-void launcher::send(std::string message, unique_fd descriptor)
+void launcher::send(std::string message, std::vector<unique_fd> descriptors)
 {
-    packet& last = outbox_.emplace_back(packet{std::move(message), {}});
-    if (descriptor) last.descriptors.push_back(std::move(descriptor));
+    outbox_.push_back({std::move(message), std::move(descriptors)});
     flush();
 }
 
 void launcher::flush()
 try {
-    while (!outbox_.empty()) {
-        const packet& next = outbox_.front();
-        const int number = next.descriptors.empty() ? -1 : next.descriptors.front().get();
-        if (!send_packet(server_.get(), next.bytes, {&number, next.descriptors.size()})) break;
-        outbox_.pop_front();
-    }
+    while (!outbox_.empty() && send_packet(server_.get(), outbox_.front())) outbox_.pop_front();
     poll_.want_room(server_.get(), server_tag, !outbox_.empty());
 } catch (const std::system_error&) {
     done_ = true;  // the server is gone

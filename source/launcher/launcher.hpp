@@ -89,6 +89,8 @@ private:
     std::optional<std::uint64_t> run_in(const live_cell& of, std::uint32_t number) const;
     void open_socket(const socket_question& question);
     void hand_on_sockets(live_cell& from);
+    void hand_on_doors(live_cell& from);
+    void tell_end_of_doors(const live_cell& of);
     void make_room_for(const std::string& principal);
     void end_cell(const end_cell_message& order);
     void tell_cell_is_gone(std::uint64_t question);
@@ -102,7 +104,7 @@ private:
     void enter_place();
     static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
-    void send(std::string message, unique_fd descriptor = {});
+    void send(std::string message, std::vector<unique_fd> descriptors = {});
     void flush();
 
     unique_fd server_;

@@ -70,6 +70,7 @@ std::unique_ptr<live_cell> launcher::drop_cell(std::uint64_t key)
     unwatch_changing(key);
     poll_.remove(dropped->own()->pidfd());
     poll_.remove(dropped->own()->control());
+    tell_end_of_doors(*dropped);
     return dropped;
 }
 
@@ -105,6 +106,7 @@ try {
         poll_.remove(of.own()->control());
     hear_programs(of);
     hand_on_sockets(of);
+    hand_on_doors(of);
     poll_.replace(watched_[key].figures, of.own()->figures(), key_tag(key, key_event::measured));
 } catch (const std::exception& failure) {
     live_cells_.at(key)->own()->give_up(not_looked_after + failure.what());
@@ -205,7 +207,29 @@ void launcher::open_socket(const socket_question& question)
 
 void launcher::hand_on_sockets(live_cell& from)
 {
-    for (handed_socket& each : from.take_sockets()) send(encode_socket(each.answer), std::move(each.socket));
+    for (handed_socket& each : from.take_sockets()) {
+        std::vector<unique_fd> sockets;
+        if (each.socket) sockets.push_back(std::move(each.socket));
+        send(encode_socket(each.answer), std::move(sockets));
+    }
+}
+
+// The server has them before the first program can use them.
+void launcher::hand_on_doors(live_cell& from)
+{
+    std::vector<unique_fd> doors = from.take_doors();
+    if (doors.empty()) return;
+    send(encode_doors(from.name()), std::move(doors));
+    begin_waiting(from);
+}
+
+// Where a cell of the same name has followed, the server has its doors by now.
+void launcher::tell_end_of_doors(const live_cell& of)
+{
+    const auto follows = [&](const auto& entry) {
+        return entry.second->gave_doors() && entry.second->name() == of.name();
+    };
+    if (of.gave_doors() && std::ranges::none_of(live_cells_, follows)) send(encode_doors(of.name()));
 }
 
 // The answer comes with the end of its first process.

@@ -19,6 +19,20 @@ constexpr const char* full_machine =
 constexpr const char* no_terminal =
     "A terminal needs a lasting cell: name one, or start the program without a terminal.";
 
+constexpr const char* no_network = "A network needs a lasting cell: name one, or start the program without a network.";
+constexpr const char* wrong_doors =
+    "A sandbox's network has 32 ports at most, each of them once, but neither 0 nor that of the proxy.";
+
+std::string obstacle_to_doors(std::vector<std::uint16_t> ports, bool lasts)
+{
+    if (ports.empty()) return {};
+    if (!lasts) return no_network;
+    ports.push_back(first_proxy_port);
+    std::ranges::sort(ports);
+    const bool twice = std::ranges::adjacent_find(ports) != ports.end();
+    return twice || ports.front() == 0 || ports.size() - 1 > most_doors ? wrong_doors : "";
+}
+
 /// A refusal that is a sentence already.
 struct cell_refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -35,6 +49,8 @@ void launcher::start(start_message start, std::vector<unique_fd> descriptors)
         if (firejail_ && !request.browser) firejail::move_workspace(start.request);
         const bool lasts = !request.cell.empty() && !start.probe;
         if (!lasts && request.terminal.columns != 0) throw cell_refusal(no_terminal);
+        if (firejail_ && !request.doors.empty()) throw step_failed("Firejail: a network for the sandbox", ENOTSUP);
+        if (const std::string why = obstacle_to_doors(request.doors, lasts); !why.empty()) throw cell_refusal(why);
         live_cell& in = lasts ? lasting_cell_for(start) : cell_of_its_own(start);
         begin_in(in, {std::move(start), std::move(descriptors)});
     } catch (const cell_refusal& refusal) {
@@ -138,7 +154,7 @@ void launcher::make_room_for(const std::string& principal)
 // A cell whose first process has gone is lost next, and its starts with it.
 void launcher::begin_in(live_cell& in, waiting_start start)
 try {
-    if (!in.has_process()) {
+    if (!in.has_process() || in.awaits_doors()) {
         in.waiting.push_back(std::move(start));
         return;
     }

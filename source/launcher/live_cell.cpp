@@ -32,7 +32,9 @@ live_cell::live_cell(const shared_parts& parts, const run_request& request, bool
       image_(request.image),
       view_(request.programs),
       first_program_(request.argv.empty() ? std::string() : request.argv.front()),
-      library_(parts.held_library)
+      library_(parts.held_library),
+      ports_(request.doors),
+      awaits_doors_(!ports_.empty())
 {
     const bool lasts = !request.cell.empty() && !probe;
     cell_ = std::make_shared<cell>(parts, lasts ? shape_of_cell(request) : request, probe, lasts);
@@ -55,6 +57,7 @@ std::string live_cell::obstacle(const run_request& request) const
     const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
     if (!same || (!view_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;
+    if (request.doors != ports_) return "The sandbox's processes were started with another network" + end_it;
     return {};
 }
 
@@ -76,6 +79,7 @@ void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_f
         cell_->hear_inside(message.next<int>(), descriptors.size() == 1 ? std::move(descriptors[0]) : unique_fd());
     if (says == child_says::program) hear_program(message);
     if (says == child_says::ended) hear_end(message.next<program_end>());
+    if (says == child_says::doors) hear_doors(std::move(descriptors));
     if (says == child_says::socket) {
         const auto question = message.next<std::uint64_t>();
         hear_socket(question, message.next<int>(), std::move(descriptors));
@@ -114,6 +118,24 @@ void live_cell::hear_socket(std::uint64_t question, int error, std::vector<uniqu
     if (const std::string why = socket_obstacle(descriptors.front().get(), kind); !why.empty())
         return refuse_socket(question, no_socket + why + ".");
     handed_.push_back({{question, {}}, std::move(descriptors.front())});
+}
+
+void live_cell::hear_doors(std::vector<unique_fd> descriptors)
+{
+    if (!awaits_doors_) return;
+    const std::string why = doors_obstacle(descriptors, ports_.size());
+    if (!why.empty()) {
+        failure_ = "The sandbox's network could not be handed over: " + why + ". Nothing was run.";
+        return cell_->give_up(failure_);
+    }
+    awaits_doors_ = false;
+    doors_ = std::move(descriptors);
+}
+
+std::vector<unique_fd> live_cell::take_doors()
+{
+    gave_doors_ = gave_doors_ || !doors_.empty();
+    return std::exchange(doors_, {});
 }
 
 void live_cell::refuse_sockets()

@@ -73,6 +73,10 @@ public:
     std::vector<handed_socket> take_sockets() { return std::exchange(handed_, {}); }
     void refuse_sockets();  ///< all that are still wanted
 
+    bool awaits_doors() const { return awaits_doors_; }  ///< until then no program may begin
+    std::vector<unique_fd> take_doors();                 ///< once they have come; they are the server's then
+    bool gave_doors() const { return gave_doors_; }
+
     void end();  ///< nothing starts in it any more
     bool ends() const { return ends_ || cell_->killed_for(); }
 
@@ -93,6 +97,7 @@ private:
     void lose_program(program& lost);
     void hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors);
     void refuse_socket(std::uint64_t question, const std::string& why);
+    void hear_doors(std::vector<unique_fd> descriptors);
 
     program order(const start_message& expected, bool held, bool waits);
     void stand_by();
@@ -106,6 +111,7 @@ private:
     program_view view_;
     std::string first_program_;
     int library_;
+    std::vector<std::uint16_t> ports_;  ///< of its doors
     std::shared_ptr<cell> cell_;
     std::string failure_;
 
@@ -120,6 +126,9 @@ private:
 
     std::vector<wanted_socket> wanted_;
     std::vector<handed_socket> handed_;
+    std::vector<unique_fd> doors_;
+    bool awaits_doors_;
+    bool gave_doors_ = false;
     bool interprets_ = false;
     bool ends_ = false;
     steady_time used_ = std::chrono::steady_clock::now();

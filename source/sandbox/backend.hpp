@@ -8,6 +8,7 @@
 #include "wire/run_request.hpp"
 #include "wire/run_result.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,19 @@ public:
     {
         co_return opened_socket{{}, "The sandbox has no network that could be reached."};
     }
+
+    /// Whether run_request::doors may name ports; false before probe().
+    virtual bool can_have_doors() const { return false; }
+
+    /// Gets the doors of a lasting cell, in the order of encode_doors(), before the output of its first run; those of
+    /// an earlier cell of the name have gone then. No sockets: the cell has ended, also where the launcher ended with
+    /// it.
+    using doors_handler = std::function<void(cell_name, std::vector<unique_fd>)>;
+
+    /// The handler of all cells to come. It is called on the io thread, neither throws nor calls the backend, and is
+    /// not called any more when the backend ends. With it and a cell that has doors, the backend is work for the
+    /// io_context; an empty handler ends that.
+    virtual void on_doors(doors_handler) {}
 };
 
 }  // namespace cmcp::sandbox

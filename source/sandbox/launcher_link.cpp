@@ -47,6 +47,7 @@ native_backend::link::~link()
 void native_backend::link::shut_down()
 {
     shut_ = true;
+    on_doors_ = nullptr;
     if (process_) end_launcher();
     end_pending("The server is shutting down; the run was ended.");
 }
@@ -90,12 +91,12 @@ void native_backend::link::forget(std::uint64_t id)
 
 void native_backend::link::stop_listening_when_idle()
 {
-    if (pending_.empty() && socket_.is_open()) socket_.cancel();
+    if (!must_listen() && socket_.is_open()) socket_.cancel();
 }
 
 void native_backend::link::listen()
 {
-    if (listening_ || pending_.empty() || !socket_.is_open()) return;
+    if (listening_ || !must_listen() || !socket_.is_open()) return;
     listening_ = true;
     socket_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [weak = weak_from_this()](const boost::system::error_code& error) {
@@ -112,7 +113,7 @@ void native_backend::link::on_readable(const boost::system::error_code& error)
 
 const std::string& native_backend::link::zygote_state()
 {
-    if (pending_.empty()) read_packets();  // nobody listens while no run is in flight
+    if (!must_listen()) read_packets();  // nobody listens while no run is in flight
     return zygote_state_;
 }
 
@@ -150,6 +151,7 @@ void native_backend::link::take(packet message)
                      {{"advice", "its largest processes were ended; WEB_BROWSER_MEMORY_LIMIT"}});
     if (kind == message_kind::cells) return take_cells(decode_cells(message.bytes));
     if (kind == message_kind::socket) return take_socket(std::move(message));
+    if (kind == message_kind::doors) return take_doors(std::move(message));
     if (kind != message_kind::ended) return;
     auto ended = decode_ended(message.bytes);
     const auto waits = find(ended.id);
@@ -178,6 +180,30 @@ void native_backend::link::take_socket(packet message)
     waits->arrived.notify();
 }
 
+// Doors that nobody serves are closed.
+void native_backend::link::take_doors(packet message)
+{
+    cell_name cell = decode_doors(message.bytes);
+    if (message.descriptors.empty())
+        with_doors_.erase(cell);
+    else
+        with_doors_.insert(cell);
+    if (on_doors_) on_doors_(std::move(cell), std::move(message.descriptors));
+}
+
+void native_backend::link::end_doors()
+{
+    for (const cell_name& each : std::exchange(with_doors_, {}))
+        if (on_doors_) on_doors_(each, {});
+}
+
+void native_backend::link::serve_doors(doors_handler handler)
+{
+    on_doors_ = std::move(handler);
+    listen();
+    stop_listening_when_idle();
+}
+
 std::shared_ptr<pending_run> native_backend::link::find(std::uint64_t id) const
 {
     const auto entry = pending_.find(id);
@@ -192,12 +218,7 @@ void native_backend::link::send(std::string bytes, std::vector<unique_fd> descri
 
 void native_backend::link::flush()
 try {
-    while (process_ && !outbox_.empty()) {
-        std::vector<int> numbers;
-        for (const auto& fd : outbox_.front().descriptors) numbers.push_back(fd.get());
-        if (!send_packet(socket_.native_handle(), outbox_.front().bytes, numbers)) break;
-        outbox_.pop_front();
-    }
+    while (process_ && !outbox_.empty() && send_packet(socket_.native_handle(), outbox_.front())) outbox_.pop_front();
     if (outbox_.empty() || waiting_to_write_ || !process_) return;
     waiting_to_write_ = true;
     socket_.async_wait(asio::posix::stream_descriptor::wait_write,
@@ -221,6 +242,7 @@ void native_backend::link::lose_launcher()
     process_.reset();
     outbox_.clear();
     facts_.clear();
+    end_doors();
     end_pending("The sandbox launcher ended unexpectedly (" + how +
                 "). This run and all other processes of sandboxes ended with it, and /tmp is empty; files are kept. "
                 "The launcher starts again with the next run: call again.");

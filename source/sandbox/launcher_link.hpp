@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace cmcp::sandbox {
 
@@ -24,8 +25,8 @@ struct pending_run {
 };
 
 /// The server's end of the conversation with the launcher: sends packets, hands each `ended` to its run, starts the
-/// launcher again when it is gone. Reads the socket only while a run is in flight, so an idle backend is no work for
-/// the io_context.
+/// launcher again when it is gone. Reads the socket only while a run is in flight or a cell has doors, so an idle
+/// backend is no work for the io_context.
 class native_backend::link : public std::enable_shared_from_this<link> {
 public:
     link(asio::any_io_executor executor, options settings);
@@ -50,18 +51,23 @@ public:
 
     std::size_t losses_lately();  ///< how often the launcher has ended within the last minute
 
+    void serve_doors(doors_handler handler);
+    void read_packets();  ///< those that are there
+
     const std::string& facts() const { return facts_; }  ///< the launcher's first message, JSON
     int pid() const { return process_ ? process_->pid : -1; }
     const asio::any_io_executor& executor() const { return executor_; }
 
 private:
+    bool must_listen() const { return !pending_.empty() || (!with_doors_.empty() && on_doors_); }
     void listen();
-    void read_packets();
     void note_zygote(std::string state);
     void on_readable(const boost::system::error_code& error);
     void take(packet message);
     void take_cells(cells_message answer);
     void take_socket(packet message);
+    void take_doors(packet message);
+    void end_doors();
     std::shared_ptr<pending_run> find(std::uint64_t id) const;
     void flush();
     void stop_listening_when_idle();
@@ -75,6 +81,8 @@ private:
     asio::posix::stream_descriptor socket_;
     std::map<std::uint64_t, std::shared_ptr<pending_run>> pending_;
     std::deque<packet> outbox_;
+    doors_handler on_doors_;
+    std::set<cell_name> with_doors_;  ///< cells that have them
     std::string facts_;
     std::string zygote_state_;
     std::deque<std::chrono::steady_clock::time_point> losses_;

@@ -220,6 +220,8 @@ awaitable<opened_socket> native_backend::open_socket(cell_name cell, cell_socket
     co_return opened;
 }
 
+void native_backend::on_doors(doors_handler handler) { link_->serve_doors(std::move(handler)); }
+
 awaitable<bool> native_backend::zygote_settles()
 {
     if (!link_->settings().launcher.zygote) co_return false;

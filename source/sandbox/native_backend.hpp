@@ -42,6 +42,8 @@ public:
     awaitable<std::vector<cell_state>> cells() override;
     awaitable<> end_cell(cell_name name) override;
     awaitable<opened_socket> open_socket(cell_name cell, cell_socket kind) override;
+    bool can_have_doors() const override { return keeps_cells(); }
+    void on_doors(doors_handler handler) override;
 
     layer zygote_now() const;  ///< also the last layer that probe() returns
 

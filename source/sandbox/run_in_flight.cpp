@@ -64,6 +64,7 @@ run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const r
       output_(output),
       id_(link_->next_id()),
       limit_(request.limits.output),
+      may_precede_doors_(!request.doors.empty()),
       out_(link_->executor(), out_end_),
       err_(link_->executor(), err_end_)
 {
@@ -105,6 +106,7 @@ awaitable<> run_in_flight::pump(run_stream& from, stream name)
     bool over = false;
     for (;;) {
         const std::string bytes = co_await from.read(piece);
+        if (std::exchange(may_precede_doors_, false)) link_->read_packets();
         if (bytes.empty()) co_return;
         const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes.size()));
         left -= taken;

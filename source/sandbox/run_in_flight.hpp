@@ -59,6 +59,7 @@ private:
     output_receiver& output_;
     std::uint64_t id_;
     std::uint64_t limit_;
+    bool may_precede_doors_;  ///< its output, where it is read before the launcher's word of its cell
     unique_fd out_end_, err_end_, result_end_;
     run_stream out_, err_;
     std::optional<run_stream> result_;

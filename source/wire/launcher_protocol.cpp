@@ -29,7 +29,7 @@ void fields(Wire& wire, wired<Wire, run_request>& request)
     wire(request.image, request.cell, request.principal, request.result_channel, request.prepared,
          request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
          request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
-         request.terminal_speaks, request.browser);
+         request.terminal_speaks, request.browser, request.doors);
 }
 
 template <class Wire>
@@ -86,7 +86,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::largest_ended))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::doors))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -136,6 +136,10 @@ socket_question decode_open_socket(std::string_view message)
 std::string encode_socket(const socket_answer& answer) { return encoded(message_kind::socket, answer); }
 
 socket_answer decode_socket(std::string_view message) { return decoded<socket_answer>(body_of(message)); }
+
+std::string encode_doors(const cell_name& cell) { return encoded(message_kind::doors, cell); }
+
+cell_name decode_doors(std::string_view message) { return decoded<cell_name>(body_of(message)); }
 
 std::string encode_cells(const cells_message& cells) { return encoded(message_kind::cells, cells); }
 

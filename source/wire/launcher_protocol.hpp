@@ -28,6 +28,7 @@ enum class message_kind : std::uint8_t {
     open_socket,
     socket,
     largest_ended,
+    doors,
 };
 
 /// Server to launcher: start a run.
@@ -117,6 +118,12 @@ socket_question decode_open_socket(std::string_view message);
 
 std::string encode_socket(const socket_answer& answer);
 socket_answer decode_socket(std::string_view message);
+
+/// Launcher to server: a lasting cell has these doors, sockets of its network that the server serves: datagrams at
+/// 127.0.0.1:53, a listener at 127.0.0.1:first_proxy_port, and one for each port of run_request::doors. Without
+/// sockets: the cell has ended.
+std::string encode_doors(const cell_name& cell);
+cell_name decode_doors(std::string_view message);
 
 std::string encode_cells(const cells_message& cells);
 cells_message decode_cells(std::string_view message);

@@ -11,7 +11,7 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr std::size_t most_descriptors = 16;
+constexpr std::size_t most_descriptors = 40;
 
 union control_space {
     cmsghdr header;
@@ -66,6 +66,13 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
         if (errno == EAGAIN || errno == ENOBUFS) return false;
         if (errno != EINTR) throw std::system_error(errno, std::system_category(), "sendmsg");
     }
+}
+
+bool send_packet(int socket, const packet& message)
+{
+    std::vector<int> numbers;
+    for (const unique_fd& each : message.descriptors) numbers.push_back(each.get());
+    return send_packet(socket, message.bytes, numbers);
 }
 
 std::optional<packet> receive_packet(int socket)

@@ -31,6 +31,8 @@ inline std::pair<unique_fd, unique_fd> packet_socket_pair() { return socket_pair
 /// that is longer than longest_packet.
 bool send_packet(int socket, std::string_view bytes, std::span<const int> descriptors = {});
 
+bool send_packet(int socket, const packet& message);
+
 /// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.
 std::optional<packet> receive_packet(int socket);
 

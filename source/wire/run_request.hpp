@@ -39,8 +39,10 @@ struct terminal_size {
     std::uint16_t columns = 0, rows = 0;
 };
 
-/// Port on loopback at which the first proxy of a browser listens; the others follow.
+/// Port on loopback at which the first proxy of a browser listens; the others follow. A cell with doors has one there.
 inline constexpr std::uint16_t first_proxy_port = 3128;
+
+inline constexpr std::size_t most_doors = 32;
 
 /// A browser in place of another program. `argv` has its switches after any first word; the launcher decides on the
 /// rest. The channel brings first of all one of these letters with the listening socket of each port and a pidfd of the
@@ -79,7 +81,9 @@ struct run_request {
     bool prepared = false;        ///< a zygote may stand in for argv, when it can become just this (python_start)
     bool data_libraries = false;  ///< and best one that has numpy, pandas and matplotlib loaded
     browser_part browser;
-    std::string label;  ///< for the log: the request id
+    std::vector<std::uint16_t> doors;  ///< of a lasting cell: the ports at which addresses of names are listened to, in
+                                       ///< that order; none: the cell has its loopback alone
+    std::string label;                 ///< for the log: the request id
 };
 
 }  // namespace cmcp::sandbox

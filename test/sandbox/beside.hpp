@@ -44,4 +44,20 @@ private:
     std::optional<run_result> result_;
 };
 
+inline native_backend::options launcher_with_interpreter()
+{
+    native_backend::options options = launcher_under_test();
+    auto& loaded = options.launcher.zygote.emplace();
+    loaded.path = std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote";
+    loaded.profile = "stdlib";
+    loaded.argv = {
+        "/usr/bin/python3", "-I", "-B", "-X", "utf8", "-c", "import os\n# A run begins.\nexec(os.fdopen(3).read())"};
+    return options;
+}
+
+inline bool has_interpreter()
+{
+    return !under_firejail() && std::filesystem::exists(std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote");
+}
+
 }  // namespace cmcp::sandbox::test

@@ -205,6 +205,21 @@ TEST_CASE("only a socket of the right kind, and of another network, passes for a
     CHECK(socket_obstacle(statistics.get(), cell_socket::statistics).find("own network") != std::string::npos);
 }
 
+TEST_CASE("only as many listeners as there are ports, and of another network, pass for a cell's doors", "[cell]")
+{
+    std::vector<unique_fd> doors;
+    doors.emplace_back(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    for (int i = 0; i != 2; ++i) doors.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    CHECK(doors_obstacle(doors, 0).find("as many") != std::string::npos);
+    CHECK(doors_obstacle(doors, 2).find("as many") != std::string::npos);
+    CHECK(doors_obstacle({}, 1).find("as many") != std::string::npos);
+    CHECK(doors_obstacle(doors, 1).find("kind") != std::string::npos);
+    for (int i = 1; i != 3; ++i) REQUIRE(::listen(doors[static_cast<std::size_t>(i)].get(), 1) == 0);
+    CHECK(doors_obstacle(doors, 1).find("own network") != std::string::npos);
+    std::swap(doors[0], doors[1]);
+    CHECK(doors_obstacle(doors, 1).find("kind") != std::string::npos);
+}
+
 namespace {
 
 // Such a process has a number in a PID namespace of its own, too.

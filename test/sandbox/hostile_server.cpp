@@ -206,6 +206,8 @@ std::vector<std::string> every_message(const places& at)
     request.prepared = true;
     run_request in_cell = request;
     in_cell.cell = "one";
+    run_request with_doors = in_cell;
+    with_doors.doors = {80, 443};
     run_request browser = request;
     browser.browser = {3, "{}"};
     browser.script.emplace();
@@ -216,6 +218,7 @@ std::vector<std::string> every_message(const places& at)
             kind(message_kind::start_in_memfd) + encode_start(3, false, request),
             kind(message_kind::start) + encode_start(4, false, in_cell),
             kind(message_kind::start) + encode_start(8, false, browser),
+            kind(message_kind::start) + encode_start(9, false, with_doors),
             encode_cancel(1),
             encode_cancel(4),
             encode_end_cell({1, {"", "one"}}),
@@ -224,6 +227,7 @@ std::vector<std::string> every_message(const places& at)
             encode_open_socket({6, {"", "one"}, cell_socket::tcp4}),
             encode_open_socket({7, {"", "one"}, cell_socket::statistics}),
             encode_socket({6, "no"}),
+            encode_doors({"", "one"}),
             encode_ended(ended),
             encode_text(message_kind::prepared, "{}"),
             encode_text(message_kind::hello, "{}"),

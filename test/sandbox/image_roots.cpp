@@ -1,7 +1,7 @@
 #include "jail/program_view.hpp"
 #include "jail/system_files.hpp"
 
-#include "test/sandbox/run_support.hpp"
+#include "test/sandbox/doors_support.hpp"
 
 #include <sys/stat.h>
 
@@ -212,6 +212,32 @@ TEST_CASE("a lasting cell has one image, and its programs share it", "[image]")
     in_cell("kill -9 -1", digest);
     CHECK(in_cell("cat /tmp/kept", other_digest).error.empty());
     CHECK(s.output.out.empty());
+}
+
+TEST_CASE("a program of an image looks names up at its cell's resolver, not at the image's", "[run][image]")
+{
+    if (not_held("Firejail's runs have no images")) return;
+    const temporary_workspace folder;
+    image_stage s(folder);
+    door_keeper doors(s);
+    fs::create_directory(s.root() / "etc");
+    if (GENERATE(false, true))
+        fs::create_symlink("../run/resolv.conf", s.root() / "etc/resolv.conf");
+    else
+        std::ofstream(s.root() / "etc/resolv.conf") << "nameserver 192.0.2.1\n";
+    run_request wanted = s.in_image("exec 3<>/dev/tcp/some.name/443 && cat <&3");
+    wanted.cell = "one";
+    wanted.doors = {443};
+    beside run(s, std::move(wanted));
+    doors.await_calls(1);
+    name_server names(doors.door(0));
+    const visitor guest = accept_at(doors.door(2));
+    guest.say("greeting\n");
+    ::shutdown(guest.socket.get(), SHUT_RDWR);
+    run.await_end();
+    CHECK(run.output.out == "greeting\n");
+    const auto questions = names.end();
+    CHECK(std::ranges::count(questions, "some.name.") > 0);
 }
 
 }  // namespace cmcp::sandbox::test

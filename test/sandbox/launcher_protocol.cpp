@@ -18,6 +18,7 @@ TEST_CASE("a start message survives its encoding")
     request.script = "x";
     request.result_channel = true;
     request.browser = {4, "{}", true, true};
+    request.doors = {80, 443, 65535};
     const auto start = decode_start(encode_start(7, true, request));
     CHECK(start.id == 7);
     CHECK(start.probe);
@@ -34,6 +35,7 @@ TEST_CASE("a start message survives its encoding")
     CHECK(start.request.browser.policy == "{}");
     CHECK(start.request.browser.trial);
     CHECK_FALSE(start.request.browser.may_lack_own_sandbox);
+    CHECK(start.request.doors == request.doors);
 }
 
 TEST_CASE("an ended message survives its encoding")
@@ -50,6 +52,17 @@ TEST_CASE("an ended message survives its encoding")
     CHECK(back.result.exit_code == 137);
     CHECK(back.result.denied == ended.result.denied);
     CHECK(back.result.cpu == ended.result.cpu);
+}
+
+TEST_CASE("a message of doors survives its encoding")
+{
+    const cell_name cell{"someone", "one"};
+    const std::string message = encode_doors(cell);
+    CHECK(kind_of(message) == message_kind::doors);
+    CHECK(decode_doors(message) == cell);
+    CHECK_THROWS_AS(decode_doors(std::string_view(message).substr(0, message.size() - 1)), std::runtime_error);
+    CHECK_THROWS_AS(kind_of(std::string(1, static_cast<char>(static_cast<int>(message_kind::doors) + 1))),
+                    std::runtime_error);
 }
 
 TEST_CASE("a launcher's options survive its command line")

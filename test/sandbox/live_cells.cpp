@@ -45,17 +45,6 @@ struct shared_stage : stage {
     }
 };
 
-native_backend::options launcher_with_interpreter()
-{
-    native_backend::options options = launcher_under_test();
-    auto& loaded = options.launcher.zygote.emplace();
-    loaded.path = std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote";
-    loaded.profile = "stdlib";
-    loaded.argv = {
-        "/usr/bin/python3", "-I", "-B", "-X", "utf8", "-c", "import os\n# A run begins.\nexec(os.fdopen(3).read())"};
-    return options;
-}
-
 awaitable<> run_and_forget(native_backend& backend, run_request request)
 {
     kept_output output;
@@ -81,11 +70,6 @@ struct python_stage : shared_stage {
 
     bool loaded;
 };
-
-bool has_interpreter()
-{
-    return !under_firejail() && std::filesystem::exists(std::string(CMCP_BUILD_DIR) + "/container-mcp-zygote");
-}
 
 }  // namespace
 
