@@ -109,6 +109,19 @@ unique_fd door_v6(std::uint16_t port)
 
 }  // namespace
 
+bool stands_for_name(const in_addr& address)
+{
+    const std::uint32_t host_bits = (1u << (32 - names_prefix_v4)) - 1;
+    in_addr range{};
+    std::memcpy(&range, names_range_v4.data(), sizeof range);
+    return (ntohl(address.s_addr) & ~host_bits) == ntohl(range.s_addr);
+}
+
+bool stands_for_name(const in6_addr& address)
+{
+    return std::memcmp(&address, names_range_v6.data(), names_prefix_v6 / 8) == 0;
+}
+
 void hand_over_doors(int control, const std::vector<std::uint16_t>& ports)
 {
     constexpr std::uint16_t resolver_port = 53;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <netinet/in.h>
+
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -13,6 +15,9 @@ inline constexpr std::array<std::uint8_t, 4> names_range_v4{198, 18};
 inline constexpr std::uint8_t names_prefix_v4 = 15;  ///< bits
 inline constexpr std::array<std::uint8_t, 16> names_range_v6{0xfd, 0x63, 0x6d, 0x63, 0x70};
 inline constexpr std::uint8_t names_prefix_v6 = 64;
+
+bool stands_for_name(const in_addr& address);
+bool stands_for_name(const in6_addr& address);
 
 /// In the first process of a cell, while it may change its network and before any program is in it: makes the addresses
 /// local and the sockets, and hands them over by child_says::doors. Keeps none. Throws step_failed, std::system_error.
