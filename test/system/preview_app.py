@@ -125,6 +125,7 @@ def handle(peer):
         peer.close()
 
 
+threading.stack_size(256 << 10)     # stacks count as data, which the sandbox bounds
 listener = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=128)
 while True:
     client, _ = listener.accept()

@@ -269,7 +269,7 @@ for (const transport of TRANSPORTS) {
         assert(!Object.keys(first.errors).some((kind) => kind.startsWith("connect")), JSON.stringify(first.errors));
         assert(Object.keys(second.errors).some((kind) => /^connection (closed|reset)$/.test(kind)), JSON.stringify(second.errors));
         const refused = (second.errors["connect: Connection refused"] ?? 0) + (second.opening_errors["connect: Connection refused"] ?? 0);
-        assert(refused > 0 && refused < 50, `${refused} connections were refused`);
+        assert(refused < 50, `${refused} connections were refused`);     // none where all find the other server first
         assert(out.includes(`\n${stays.url}/`) && out.includes(`\n${dies.url}/`), out);
         assert.match(out, /^  calls: \d+ x tool error NodeUnreachable, the first: .*n2/m);
     });

@@ -218,7 +218,8 @@ await test("ui: the terminal draws what the server's own screen draws, whatever 
         while (!all.text.includes(hostile_end));
         const seen = await call(url, "shell_read", { shell_id: id, cursor: 0, quiet_ms: 100, timeout: 20, screen: true });
         const screen = new Screen(60, 24);
-        for (let at = 0; at < all.text.length; at += 7) screen.write(all.text.slice(at, at + 7));
+        const characters = [...all.text];
+        for (let at = 0; at < characters.length; at += 7) screen.write(characters.slice(at, at + 7).join(""));
         assert.equal(screen.text().trimEnd(), seen.text.trimEnd(), `seed ${seed}`);
         assert.deepEqual([screen.cursor.row + 1, screen.column() + 1], [seen.cursor_row, seen.cursor_column], `seed ${seed}`);
         await call(url, "shell_close", { shell_id: id });
