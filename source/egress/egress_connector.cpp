@@ -192,6 +192,12 @@ recent<egress_decision>& egress_decisions()
     return latest;
 }
 
+void egress_refuse(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict)
+{
+    egress_audit(ticket, who, port, "refused", verdict.rule, {});
+    ticket.add_refusal({who.name, port, verdict.rule, verdict.sentence});
+}
+
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
 {
     require(ticket, who, port, ticket.policy().judge(who, port));

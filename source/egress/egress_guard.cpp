@@ -39,9 +39,14 @@ std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, std::share
 
 void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket)
 {
+    serve(std::move(client), ticket, std::nullopt);
+}
+
+void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place)
+{
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;
-    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket);
+    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
@@ -49,12 +54,18 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
 
 awaitable<> egress_guard::serve_door(asio::ip::tcp::acceptor door, holder of)
 {
+    return accept(std::move(door), [this, of = std::move(of)](asio::ip::tcp::socket client) {
+        if (const auto ticket = of()) serve(std::move(client), *ticket);
+    });
+}
+
+awaitable<> egress_guard::accept(asio::ip::tcp::acceptor door, std::function<void(asio::ip::tcp::socket client)> take)
+{
     asio::steady_timer pause(executor_);
     for (;;) {
         auto [failure, client] = co_await door.async_accept(as_tuple);
         if (failure == asio::error::operation_aborted) co_return;
-        const auto ticket = of();
-        if (!failure && ticket) serve(std::move(client), *ticket);
+        if (!failure) take(std::move(client));
         if (!failure) continue;
         // Mostly too many files are open, so trying again at once would only burn time.
         pause.expires_after(std::chrono::milliseconds(100));

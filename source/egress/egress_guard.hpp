@@ -2,14 +2,19 @@
 
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
+#include "egress/egress_place.hpp"
 #include "egress/egress_ticket.hpp"
+#include "egress/name_addresses.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,7 +59,19 @@ public:
     /// Serves whoever comes in at the door, until it is cancelled. The guard must outlive it.
     awaitable<> serve_door(asio::ip::tcp::acceptor door, holder of);
 
+    /// The same for a door whose clients are told by the address that they came to: `names` says which name it stands
+    /// for, which they must speak to, and no other (RFC 6066 section 3, RFC 9112 section 3.2).
+    awaitable<> serve_named_door(asio::ip::tcp::acceptor door, std::shared_ptr<name_addresses> names, holder of);
+
+    /// Answers questions for names with addresses that stand for them, where the ticket's policy allows a name.
+    /// Nothing is asked of anybody else.
+    awaitable<> serve_names(asio::ip::udp::socket questions, std::shared_ptr<name_addresses> names, holder of);
+
 private:
+    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place);
+    awaitable<> accept(asio::ip::tcp::acceptor door, std::function<void(asio::ip::tcp::socket client)> take);
+    std::string answer_question(std::string_view message, name_addresses& names, const holder& of);
+
     struct entry {
         std::shared_ptr<egress_ticket> ticket;
         std::vector<std::weak_ptr<proxy_connection>> open;

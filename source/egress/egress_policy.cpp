@@ -60,14 +60,82 @@ void check_opened(const std::vector<egress_entry>& entries)
     }
 }
 
+// Negative entries alone allow everything else.
+std::vector<egress_entry> with_others(std::vector<egress_entry> list)
+{
+    const bool only_negative = std::all_of(list.begin(), list.end(), [](const auto& e) { return e.refuses; });
+    if (only_negative && !list.empty()) list.push_back(egress_entry());
+    return list;
+}
+
+enum class listing : std::uint8_t { absent, listed, listed_with_port };
+
+listing look_up_entry(const std::vector<egress_entry>& list, const host& who, std::uint16_t port)
+{
+    listing best = listing::absent;
+    for (const auto& entry : list) {
+        if (!entry.names(who, port)) continue;
+        if (entry.refuses) return listing::absent;
+        best = std::max(best, entry.port == port ? listing::listed_with_port : listing::listed);
+    }
+    return best;
+}
+
+egress_verdict bad_port(const host& who, std::uint16_t port)
+{
+    return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
+                               " belongs to another service than the web.");
+}
+
 }  // namespace
 
 egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened)
-    : domains_(std::move(domains)), opened_(std::move(opened))
+    : domains_(with_others(std::move(domains))), opened_(std::move(opened))
 {
-    // Negative entries alone allow everything else.
-    const bool only_negative = std::all_of(domains_.begin(), domains_.end(), [](const auto& e) { return e.refuses; });
-    if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
+}
+
+egress_policy egress_policy::of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
+                                        std::vector<egress_entry> opened)
+{
+    egress_policy policy(std::move(allow), std::move(opened));
+    policy.ceiling_ = with_others(std::move(ceiling));
+    return policy;
+}
+
+const char* egress_policy::opening_setting() const
+{
+    return ceiling_ ? "SANDBOX_NETWORK_PRIVATE" : "WEB_ALLOWED_PRIVATE";
+}
+
+bool egress_policy::names_port(const host& who, std::uint16_t port) const
+{
+    const bool own = look_up_entry(domains_, who, port) == listing::listed_with_port;
+    return own && (!ceiling_ || look_up_entry(*ceiling_, who, port) == listing::listed_with_port);
+}
+
+egress_verdict egress_policy::judge_listed(const host& who, std::uint16_t port, const std::string& shown) const
+{
+    if (look_up_entry(*ceiling_, who, port) == listing::absent)
+        return refused("SANDBOX_NETWORK_ALLOWED", shown +
+                                                      " is refused: SANDBOX_NETWORK_ALLOWED of this server does not "
+                                                      "allow it, so no sandbox reaches it.");
+    if (look_up_entry(domains_, who, port) == listing::absent)
+        return refused("network", shown +
+                                      " is refused: it is not in the sandbox's network. set_network, with it in "
+                                      "allow, lets programs of the sandbox reach it.");
+    if (is_bad_port(port) && !names_port(who, port)) return bad_port(who, port);
+    return allowed("network");
+}
+
+egress_verdict egress_policy::judge(const host& who) const
+{
+    std::vector<std::uint16_t> ports{443, 80};
+    for (const auto* list : {&domains_, &*ceiling_})
+        for (const auto& entry : *list)
+            if (entry.port != 0) ports.push_back(entry.port);
+    for (const auto port : ports)
+        if (auto verdict = judge_listed(who, port, who.text()); verdict.allowed) return verdict;
+    return judge_listed(who, ports.front(), who.text());
 }
 
 egress_policy egress_policy::from_settings(const settings& config, const std::vector<std::string>& opened)
@@ -98,6 +166,10 @@ bool egress_policy::opened(const host& who, const boost::asio::ip::address& addr
 
 egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
 {
+    if (ceiling_) {
+        auto verdict = judge_listed(who, port, who.with_port(port));
+        return verdict.allowed && who.address ? judge(who, *who.address, port) : verdict;
+    }
     bool listed = false, port_named = false;
     for (const auto& entry : domains_) {
         if (!entry.names(who, port)) continue;
@@ -107,25 +179,24 @@ egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
     }
     const bool is_opened = opened_by_name(who, port);
     if (!listed && !is_opened) return not_listed(who, port);
-    if (is_bad_port(port) && !port_named && !is_opened)
-        return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
-                                   " belongs to another service than "
-                                   "the web.");
+    if (is_bad_port(port) && !port_named && !is_opened) return bad_port(who, port);
     return who.address ? judge(who, *who.address, port)
                        : allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
 }
 
 egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
 {
-    for (const auto& entry : domains_)
-        if (entry.refuses && entry.holds(address, port)) return not_listed(who, port);
+    const auto refuses = [&](const egress_entry& entry) { return entry.refuses && entry.holds(address, port); };
+    if (std::any_of(domains_.begin(), domains_.end(), refuses)) return not_listed(who, port);
+    if (ceiling_ && std::any_of(ceiling_->begin(), ceiling_->end(), refuses))
+        return judge_listed(host{address.to_string(), address}, port, address.to_string());
     const std::string range(special_range(address));
     if (range.empty()) return allowed("public");
-    if (opened(who, address, port)) return allowed("WEB_ALLOWED_PRIVATE");
+    if (opened(who, address, port)) return allowed(opening_setting());
     const std::string leads = who.address ? "" : " leads to " + address.to_string() + ", which";
-    return refused(
-        range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
-                   "). Only public addresses may be reached; the operator can open others with WEB_ALLOWED_PRIVATE.");
+    return refused(range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
+                              "). Only public addresses may be reached; the operator can open others with " +
+                              opening_setting() + ".");
 }
 
 }  // namespace cmcp

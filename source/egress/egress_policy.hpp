@@ -4,6 +4,7 @@
 #include "egress/host.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,17 @@ public:
     /// config_error.
     static egress_policy from_settings(const settings& config, const std::vector<std::string>& opened = {});
 
+    /// Of the programs of a sandbox: what `allow` and `ceiling` both name. Ports that never carry web traffic must be
+    /// named in both. `opened` opens what is not public.
+    static egress_policy of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
+                                    std::vector<egress_entry> opened);
+
+    /// Of a sandbox: whether any port of the host could be reached.
+    egress_verdict judge(const host& who) const;
+
+    /// Whether each list has an entry for the host with this very port.
+    bool names_port(const host& who, std::uint16_t port) const;
+
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
     egress_verdict judge(const host& who, std::uint16_t port) const;
 
@@ -54,11 +66,14 @@ public:
     egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
 private:
+    egress_verdict judge_listed(const host& who, std::uint16_t port, const std::string& shown) const;
+    const char* opening_setting() const;
     bool opened_by_name(const host& who, std::uint16_t port) const;
     bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
     std::vector<egress_entry> domains_{egress_entry{}};
     std::vector<egress_entry> opened_;
+    std::optional<std::vector<egress_entry>> ceiling_;  ///< of a sandbox
 };
 
 }  // namespace cmcp

@@ -28,20 +28,15 @@ unsigned status_of(egress_error::kind kind)
     return statuses[static_cast<int>(kind)];
 }
 
-struct authority {
-    host who;
-    std::uint16_t port = 0;
-};
-
 // host:port of CONNECT; both must be there.
-std::optional<authority> read_connect_target(std::string_view text)
+std::optional<egress_place> read_connect_target(std::string_view text)
 {
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos || text.find('@') != std::string_view::npos) return std::nullopt;
     const auto port = read_number<std::uint16_t>(text.substr(colon + 1));
     if (!port || *port == 0) return std::nullopt;
     try {
-        return authority{read_host(text.substr(0, colon)), *port};
+        return egress_place{read_host(text.substr(0, colon)), *port};
     } catch (const bad_host&) {
         return std::nullopt;
     }
@@ -49,9 +44,11 @@ std::optional<authority> read_connect_target(std::string_view text)
 
 }  // namespace
 
-proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket)
+proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket,
+                                   std::optional<egress_place> stands_for)
     : client_(std::move(client)),
       ticket_(std::move(ticket)),
+      named_(std::move(stands_for)),
       from_client_(2 * header_limit),
       from_upstream_(2 * header_limit),
       piece_(relay_piece_size),
@@ -100,7 +97,8 @@ bool proxy_connection::moved(std::size_t bytes)
 awaitable<> proxy_connection::run(std::shared_ptr<proxy_connection> self)
 {
     self->watch_idle();
-    for (bool more = true; more;) more = co_await self->serve_one();
+    if (self->named_) co_await self->serve_named();
+    for (bool more = !self->named_; more;) more = co_await self->serve_one();
     error_code ignored;
     self->client_.shutdown(tcp::socket::shutdown_send, ignored);
     self->close();
@@ -125,6 +123,10 @@ awaitable<bool> proxy_connection::serve_one()
 
 awaitable<> proxy_connection::answer(unsigned status, std::string rule, std::string sentence)
 {
+    constexpr std::string_view unrecognized_name("\x15\x03\x03\x00\x02\x02\x70", 7);  // RFC 8446 section 6
+    if (speaks_ == client_opening::kind::tls)
+        co_await asio::async_write(client_, asio::buffer(unrecognized_name), as_tuple);
+    if (speaks_ != client_opening::kind::http) co_return;
     http::response<http::string_body> reply(static_cast<http::status>(status), 11);
     reply.set(http::field::content_type, "text/plain; charset=utf-8");
     reply.set("X-Egress-Rule", rule);
@@ -182,14 +184,25 @@ awaitable<bool> proxy_connection::tunnel(std::string target)
     http::response_serializer<http::empty_body> serializer(established);
     auto [failure, written] = co_await http::async_write_header(client_, serializer, as_tuple);
     if (failure) co_return false;
+    if (ticket_->holds_to_names()) {
+        named_ = *to;
+        co_await serve_named();
+    } else {
+        co_await pass_both_ways();
+    }
+    co_return false;
+}
+
+awaitable<> proxy_connection::pass_both_ways()
+{
     auto [stopped, sent] = co_await asio::async_write(upstream_->socket, from_client_.data(), as_tuple);
-    if (stopped || !moved(sent)) co_return false;
+    from_client_.clear();
+    if (stopped || !moved(sent)) co_return;
     auto executor = co_await asio::this_coro::executor;
     auto self = shared_from_this();
     auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, copy(self, true), asio::deferred),
                                                         asio::co_spawn(executor, copy(self, false), asio::deferred));
     co_await both.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-    co_return false;
 }
 
 }  // namespace cmcp

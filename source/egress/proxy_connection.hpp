@@ -1,7 +1,10 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "egress/client_opening.hpp"
 #include "egress/egress_connector.hpp"
+#include "egress/egress_place.hpp"
+#include "egress/web_url.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,10 +21,15 @@
 
 namespace cmcp {
 
-/// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6).
+/// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6). Or one
+/// that came to an address that stands for a name: its opening must say that name, and each of its requests (HTTP/1)
+/// must; other protocols pass at ports that the policy names for the host. So must the client of a CONNECT whose ticket
+/// holds to names.
 class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
-    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket);
+    /// `stands_for`: nothing for a client of the proxy.
+    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket,
+                     std::optional<egress_place> stands_for = std::nullopt);
     proxy_connection(const proxy_connection&) = delete;
     proxy_connection& operator=(const proxy_connection&) = delete;
 
@@ -34,11 +42,18 @@ private:
     using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
     awaitable<bool> serve_one();  ///< false: the connection ends
+    awaitable<> serve_named();    ///< of `named_`
+    awaitable<client_opening> read_opening();
+    awaitable<> wait_for_bytes();
+    bool may_open(const client_opening& opening);
     awaitable<bool> tunnel(std::string authority);
+    awaitable<> pass_both_ways();
+    std::optional<web_url> target_of(const request_parser& request, std::string& problem) const;
     awaitable<bool> forward(request_parser& request);
     awaitable<bool> reach(host who, std::uint16_t port);  ///< fills upstream_ or answers with the reason
     awaitable<bool> send_request(request_parser& request);
-    awaitable<bool> send_response(bool was_head, bool client_stays);
+    awaitable<bool> send_response(bool was_head, bool client_stays, bool upgrades);
+    awaitable<bool> switch_protocol(response_parser& response);
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
     static awaitable<> copy(std::shared_ptr<proxy_connection> self, bool outward);
 
@@ -51,6 +66,8 @@ private:
 
     asio::ip::tcp::socket client_;
     std::shared_ptr<egress_ticket> ticket_;
+    std::optional<egress_place> named_;
+    client_opening::kind speaks_ = client_opening::kind::http;
     boost::beast::flat_buffer from_client_;
     boost::beast::flat_buffer from_upstream_;
     std::optional<egress_socket> upstream_;

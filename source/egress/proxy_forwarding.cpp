@@ -1,6 +1,8 @@
 #include "egress/proxy_connection.hpp"
 #include "egress/web_url.hpp"
 
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/read.hpp>
@@ -40,6 +42,18 @@ void erase_hop_by_hop(Message& message)
         message.erase(name);
 }
 
+bool wants_websocket(const http::request_header<>& head)
+{
+    return beast::iequals(head[http::field::upgrade], "websocket") &&
+           http::token_list(head[http::field::connection]).exists("upgrade");
+}
+
+void keep_upgrade(http::fields& of)
+{
+    of.set(http::field::connection, "upgrade");
+    of.set(http::field::upgrade, "websocket");
+}
+
 bool ok_or_more(boost::system::error_code failure) { return !failure || failure == http::error::need_buffer; }
 
 /// Sends the message whose header `parser` has read, its body piece by piece as it comes in. `count` gets the bytes
@@ -75,19 +89,15 @@ awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer,
 
 awaitable<bool> proxy_connection::forward(request_parser& request)
 {
-    std::optional<web_url> url;
-    std::string problem = "only http:// addresses can be asked for; use CONNECT for others.";
-    try {
-        url = web_url::parse(std::string_view(request.get().target()));
-        if (url->secure) url.reset();
-    } catch (const bad_url& failure) {
-        problem = failure.what();
-    }
+    std::string problem;
+    const auto url = target_of(request, problem);
     if (!url) {
-        co_await answer(400, "bad request", problem);
+        const unsigned status = named_ ? 403 : 400;
+        co_await answer(status, named_ ? "name" : "bad request", std::move(problem));
         co_return false;
     }
     const bool was_head = request.get().method() == http::verb::head;
+    const bool upgrades = named_ && wants_websocket(request.get());
     const bool client_stays = request.keep_alive();
     const bool reached = co_await reach(url->who, url->port);
     if (!reached) co_return false;
@@ -95,10 +105,11 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
     request.get().target(url->target);
     request.get().set(http::field::host, url->authority());
     request.get().set(http::field::connection, "close");
+    if (upgrades) keep_upgrade(request.get());
     request.get().version(11);
     const bool sent = co_await send_request(request);
     if (!sent) co_return false;
-    const bool stays = co_await send_response(was_head, client_stays);
+    const bool stays = co_await send_response(was_head, client_stays, upgrades);
     co_return stays;
 }
 
@@ -109,7 +120,20 @@ awaitable<bool> proxy_connection::send_request(request_parser& request)
     co_return sent;
 }
 
-awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays)
+awaitable<bool> proxy_connection::switch_protocol(response_parser& response)
+{
+    auto& head = response.get();
+    erase_hop_by_hop(head);
+    keep_upgrade(head);
+    http::serializer<false, http::buffer_body> serializer(head);
+    auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
+    if (failure) co_return false;
+    auto [stopped, early] = co_await asio::async_write(client_, from_upstream_.data(), as_tuple);
+    if (!stopped && moved(sent + early)) co_await pass_both_ways();
+    co_return false;
+}
+
+awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays, bool upgrades)
 {
     std::optional<response_parser> response;
     do {  // 1xx answers are for us
@@ -125,6 +149,8 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
         }
         if (failure) co_return false;
         last_moved_ = clock::now();
+        const bool switches = response->get().result() == http::status::switching_protocols;
+        if (switches && upgrades) co_return co_await switch_protocol(*response);
     } while (response->get().result_int() / 100 == 1);
     auto& head = response->get();
     erase_hop_by_hop(head);

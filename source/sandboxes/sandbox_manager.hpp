@@ -28,9 +28,9 @@
 namespace cmcp {
 
 struct new_sandbox {
-    std::string name{};    ///< empty: one is made up
-    std::string image{};   ///< empty: SANDBOX_DEFAULT_IMAGE
-    bool passing = false;  ///< ends with the session of its caller, where that ends
+    std::string name{};                     ///< empty: one is made up
+    std::string image{};                    ///< empty: SANDBOX_DEFAULT_IMAGE
+    bool passing = false;                   ///< ends with the session of its caller, where that ends
     std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
 };
 

@@ -22,8 +22,9 @@ using asio::ip::udp;
 
 namespace {
 
-constexpr std::size_t most_entries = 100;
+constexpr std::size_t most_hosts = 100;
 constexpr std::size_t longest_entry = 260;
+constexpr std::chrono::minutes idle_limit{15};
 constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
 
 template <class Protocol>
@@ -57,10 +58,13 @@ std::vector<std::string> hosts_in(const sandbox_record& record)
 
 /// The doors of a live cell. What serves them ends with it, and with that the cell's network.
 struct sandbox_network::live_network {
-    explicit live_network(const asio::any_io_executor& executor) : doors(executor) {}
+    live_network(const asio::any_io_executor& executor, bool with_v6)
+        : names(std::make_shared<name_addresses>(with_v6)), doors(executor)
+    {
+    }
 
     std::shared_ptr<std::shared_ptr<egress_ticket>> ticket = std::make_shared<std::shared_ptr<egress_ticket>>();
-    std::shared_ptr<name_addresses> names = std::make_shared<name_addresses>();
+    std::shared_ptr<name_addresses> names;
     task_group doors;
 };
 
@@ -119,9 +123,9 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
     if (!backend_.can_have_doors())
         throw sandbox_error("NotAvailable", "This server's way to isolate sandboxes (" + std::string(backend_.name()) +
                                                 ") gives them no network.");
-    if (wish->allow.size() > most_entries)
+    if (wish->allow.size() > most_hosts)
         throw sandbox_error("InvalidArgument",
-                            "network: at most " + std::to_string(most_entries) + " hosts can be allowed.");
+                            "network: at most " + std::to_string(most_hosts) + " hosts can be allowed.");
     for (const auto& entry : wish->allow) check(entry);
     return joined(wish->allow, ",");
 }
@@ -145,6 +149,7 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
     egress_limits limits;
     limits.bytes = config_.sandbox_network_bytes;
     limits.connections = config_.sandbox_network_connections;
+    limits.idle = idle_limit;
     auto ticket = guard_.issue(of.id, std::move(policy), limits);
     ticket->belong_to(of.owner);
     ticket->hold_to_names();
@@ -155,8 +160,9 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
 {
     live_.erase(cell.cell);
     const auto record = store_.find(cell.principal, cell.cell);
-    if (!record || doors.size() < first_named_door) return;
-    auto live = std::make_unique<live_network>(executor_);
+    if (!record || doors.size() <= first_named_door) return;
+    const bool with_v6 = protocol_of<tcp>(doors.back().get()) == tcp::v6();
+    auto live = std::make_unique<live_network>(executor_, with_v6);
     *live->ticket = issue(*record);
     const auto holder = [slot = live->ticket] { return *slot; };
     auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));
@@ -184,6 +190,8 @@ void sandbox_network::reload()
     for (const auto& [id, live] : live_)
         if (const auto record = store_.find_of_any(id)) renew(*record);
 }
+
+void sandbox_network::forget(const std::string& id) { live_.erase(id); }
 
 std::vector<std::string> sandbox_network::take_refusals(const std::string& id)
 {

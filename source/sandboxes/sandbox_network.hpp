@@ -50,7 +50,7 @@ public:
     /// The sentences of what was refused since the last call.
     std::vector<std::string> take_refusals(const std::string& id);
 
-    void forget(const std::string& id) { live_.erase(id); }
+    void forget(const std::string& id);
 
 private:
     struct live_network;
