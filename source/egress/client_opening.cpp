@@ -7,7 +7,6 @@
 namespace cmcp {
 namespace {
 
-
 constexpr unsigned char handshake_record = 0x16, tls_major = 3, client_hello = 1;
 constexpr std::size_t longest_record = 1 << 14;
 constexpr std::size_t longest_method = 20;
@@ -117,7 +116,8 @@ client_opening look_at_opening(std::string_view bytes)
 {
     if (bytes.empty()) return {};
     const bool tls = static_cast<unsigned char>(bytes[0]) == handshake_record;
-    if (tls && bytes.size() > 1 && static_cast<unsigned char>(bytes[1]) != tls_major) return {client_opening::kind::other};
+    if (tls && bytes.size() > 1 && static_cast<unsigned char>(bytes[1]) != tls_major)
+        return {client_opening::kind::other};
     return tls ? look_at_tls(bytes) : look_at_text(bytes);
 }
 

@@ -89,6 +89,9 @@ bool proxy_connection::may_open(const client_opening& opening)
 
 awaitable<> proxy_connection::serve_named()
 {
+    // A client that waits for the server's first word would wait for nothing.
+    if (const auto verdict = ticket_->policy().judge(named_->who, named_->port); !verdict.allowed)
+        co_return egress_refuse(*ticket_, named_->who, named_->port, verdict);
     const auto opening = co_await read_opening();
     speaks_ = opening.is;
     if (!may_open(opening)) co_return co_await answer(403, "name", "");

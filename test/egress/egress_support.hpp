@@ -28,6 +28,11 @@ public:
         socket_.connect(door.local_endpoint());
         guard.serve(door.accept(), ticket);
     }
+    /// The same for a client of a door that is served already.
+    proxy_client(asio::io_context& io, const asio::ip::tcp::endpoint& door) : io_(io), socket_(io)
+    {
+        socket_.connect(door);
+    }
     void write(const std::string& bytes) { asio::write(socket_, asio::buffer(bytes)); }
     void half_close() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
 
