@@ -57,7 +57,7 @@ std::string live_cell::obstacle(const run_request& request) const
     const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
     if (!same || (!view_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;
-    if (request.doors != ports_) return "The sandbox's processes were started with another network" + end_it;
+    if (request.doors != ports_) return "The sandbox's processes were started with another network; end them first.";
     return {};
 }
 
