@@ -57,7 +57,7 @@ std::string live_cell::obstacle(const run_request& request) const
     const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
     if (!same || (!view_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;
-    if (request.doors != ports_) return "The sandbox's processes were started with another network" + end_it;
+    if (request.doors != ports_) return "The sandbox's processes were started with another network; end them first.";
     return {};
 }
 
@@ -79,7 +79,7 @@ void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_f
         cell_->hear_inside(message.next<int>(), descriptors.size() == 1 ? std::move(descriptors[0]) : unique_fd());
     if (says == child_says::program) hear_program(message);
     if (says == child_says::ended) hear_end(message.next<program_end>());
-    if (says == child_says::doors) hear_doors(std::move(descriptors));
+    if (says == child_says::doors) return hear_doors(std::move(descriptors));
     if (says == child_says::socket) {
         const auto question = message.next<std::uint64_t>();
         hear_socket(question, message.next<int>(), std::move(descriptors));

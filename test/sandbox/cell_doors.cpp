@@ -8,7 +8,7 @@ namespace {
 
 const std::vector<std::uint16_t> ports{80, 443, 8443};
 constexpr std::size_t resolver = 0, proxy = 1, https = 3;  // places of doors
-const std::string greet_at = "exec 3<>/dev/tcp/", and_greet = " && echo hello >&3 && cat <&3";
+const std::string greet_at = "echo begun; exec 3<>/dev/tcp/", and_greet = " && echo hello >&3 && cat <&3";
 
 struct doors_stage : stage {
     explicit doors_stage(native_backend::options with = launcher_under_test()) : stage(std::move(with)) {}
@@ -43,7 +43,7 @@ struct doors_stage : stage {
 void check_greeting(doors_stage& s, run_request wanted, const std::string& address)
 {
     beside run(s, std::move(wanted));
-    s.doors.await_calls(1);
+    run.await_output();
     const visitor guest = accept_at(s.doors.door(https));
     CHECK(guest.address == address);
     CHECK(guest.port == 443);
@@ -52,7 +52,7 @@ void check_greeting(doors_stage& s, run_request wanted, const std::string& addre
     ::shutdown(guest.socket.get(), SHUT_RDWR);
     const run_result& result = run.await_end();
     INFO(result.error << run.output.err);
-    CHECK(run.output.out == "greeting");
+    CHECK(run.output.out == "begun\ngreeting");
     CHECK(s.doors.calls == std::vector{std::pair{std::string("one"), std::size_t{5}}});
 }
 
@@ -66,6 +66,7 @@ bool has_v6(doors_stage& s)
 
 constexpr const char* greeting_script = R"py(
 import socket
+print('begun', flush=True)
 s = socket.create_connection(('198.18.0.7', 443))
 s.sendall(b'hello\n')
 print(s.recv(100).decode(), end='')
@@ -262,7 +263,7 @@ TEST_CASE("a cell reaches only its own doors, and without them none", "[run][cel
     s.doors.await_calls(2);
     CHECK(accept_at(s.doors.door(https, "two")).address == "198.18.0.7");
     two.await_end();
-    CHECK(two.output.out == "done\n");
+    CHECK(two.output.out == "begun\ndone\n");
     for (const std::string cell : {"three", ""}) {
         run_request without = s.in_cell(
             s.python("import errno, socket" + error_of_connection_to("198.18.0.7", 443) +
@@ -296,7 +297,8 @@ TEST_CASE("without a handler doors are nobody's, and programs run", "[run][cell]
     if (under_firejail()) return;
     doors_stage s;
     s.backend.on_doors({});
-    CHECK(s.run_now(s.shell("exec 3<>/dev/tcp/198.18.0.7/443 || echo refused")).error.empty());
+    const std::string until_refused = "while (exec 3<>/dev/tcp/198.18.0.7/443) 2>/dev/null; do :; done; echo refused";
+    CHECK(s.run_now(s.shell(until_refused)).error.empty());
     CHECK(s.output.out == "refused\n");
     CHECK(s.doors.calls.empty());
 }
