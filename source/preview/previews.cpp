@@ -85,6 +85,7 @@ awaitable<std::vector<std::uint16_t>> previews::listening(sandbox_record where)
         return sandbox::listening_ports(socket->socket.get());
     };
     auto ports = co_await pool_.run(where.owner, std::move(work));
+    std::erase_if(ports, [&](std::uint16_t port) { return sandboxes_.network().is_door(where, port); });
     co_return ports;
 }
 
@@ -93,6 +94,10 @@ awaitable<std::optional<beast::tcp_stream>> previews::connect(port_link link, st
     const std::pair<sandbox::cell_socket, tcp::endpoint> places[] = {
         {sandbox::cell_socket::tcp4, {asio::ip::address_v4::loopback(), link.port}},
         {sandbox::cell_socket::tcp6, {asio::ip::address_v6::loopback(), link.port}}};
+    const auto where = sandboxes_.store().find(link.owner, link.sandbox);
+    const bool is_door = where && sandboxes_.network().is_door(*where, link.port);
+    if (is_door) problem = "Port " + std::to_string(link.port) + " belongs to the sandbox's network; take another one.";
+    if (is_door) co_return std::nullopt;
     for (const auto& [kind, place] : places) {
         auto cell = cell_of(link.owner, link.sandbox);
         auto opened = co_await cells_.open_socket(std::move(cell), kind);

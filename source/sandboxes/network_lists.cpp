@@ -1,12 +1,14 @@
 #include "sandboxes/network_lists.hpp"
 
+#include "wire/run_request.hpp"
+
 #include <set>
 #include <stdexcept>
 
 namespace cmcp {
 namespace {
 
-constexpr std::size_t most_ports = 32;
+constexpr std::size_t most_ports = sandbox::most_doors;
 
 std::vector<egress_entry> entries_of(const std::vector<std::string>& texts, const std::string& setting)
 try {
@@ -27,6 +29,9 @@ std::vector<std::uint16_t> ports_of(const std::vector<egress_entry>& entries)
     std::set<std::uint16_t> all{80, 443};
     for (const auto& entry : entries)
         if (entry.port != 0 && !entry.refuses) all.insert(entry.port);
+    if (all.contains(sandbox::first_proxy_port))
+        throw config_error("SANDBOX_NETWORK_ALLOWED: port " + std::to_string(sandbox::first_proxy_port) +
+                           " is that of the sandbox's own proxy.");
     if (all.size() > most_ports)
         throw config_error("SANDBOX_NETWORK_ALLOWED: names more than " + std::to_string(most_ports) +
                            " ports together with 80 and 443.");

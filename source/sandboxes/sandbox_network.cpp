@@ -86,7 +86,19 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
     });
 }
 
-sandbox_network::~sandbox_network() { backend_.on_doors({}); }
+sandbox_network::~sandbox_network() { stop(); }
+
+void sandbox_network::stop()
+{
+    backend_.on_doors({});
+    live_.clear();
+}
+
+bool sandbox_network::is_door(const sandbox_record& of, std::uint16_t port) const
+{
+    if (of.network.empty() || !backend_.can_have_doors()) return false;
+    return port == sandbox::first_proxy_port || std::ranges::find(lists_.ports, port) != lists_.ports.end();
+}
 
 // A host that can never be reached is refused at once; more is judged when something connects.
 void sandbox_network::check(const std::string& entry) const

@@ -42,6 +42,9 @@ public:
     /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
     void join(sandbox::run_request& request, const sandbox_record& of) const;
 
+    /// Whether the port of the sandbox's loopback is the server's, for the network.
+    bool is_door(const sandbox_record& of, std::uint16_t port) const;
+
     /// The sandbox has these hosts from now on: its open connections end.
     void renew(const sandbox_record& of);
 
@@ -51,6 +54,7 @@ public:
     std::vector<std::string> take_refusals(const std::string& id);
 
     void forget(const std::string& id);
+    void stop();  ///< closes all of them; none opens any more
 
 private:
     struct live_network;

@@ -105,6 +105,7 @@ awaitable<> sandbox_manager::start()
 awaitable<> sandbox_manager::stop()
 {
     co_await fetches_.stop();
+    network_.stop();
     tasks_.cancel_all();
     co_await tasks_.wait_idle(upkeep_ending_limit);
 }
