@@ -86,7 +86,7 @@ client_opening look_at_tls(std::string_view bytes)
         const std::size_t length = record.number(2);
         if (!is_handshake || length == 0 || length > longest_record) return {client_opening::kind::other};
         message += bytes.substr(5, length);
-        if (message[0] != client_hello) return {client_opening::kind::other};
+        if (!message.empty() && message[0] != client_hello) return {client_opening::kind::other};
         if (message.size() >= 4) {
             hello_reader whole(message);
             whole.number(1);

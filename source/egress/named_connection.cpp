@@ -10,9 +10,9 @@ namespace {
 
 using opened = client_opening::kind;
 
-constexpr std::size_t longest_opening = 64 * 1024;
+constexpr std::size_t longest_opening = 16 * 1024;  // it is looked at anew with each piece
 constexpr std::size_t piece_of_opening = 4096;
-constexpr std::chrono::milliseconds patience_with_silence{300};
+constexpr std::chrono::milliseconds patience_with_silence{300}, longest_silence{10'000};
 
 egress_verdict other_name(const egress_place& place, const host& said)
 {
@@ -48,11 +48,13 @@ awaitable<> proxy_connection::wait_for_bytes()
 // Where another protocol may be spoken, a client may wait for the server's first word.
 awaitable<client_opening> proxy_connection::read_opening()
 {
-    if (from_client_.size() == 0 && ticket_->policy().names_port(named_->who, named_->port)) {
+    if (from_client_.size() == 0) {
+        const bool may_wait = ticket_->policy().names_port(named_->who, named_->port);
+        const auto patience = may_wait ? patience_with_silence : longest_silence;
         bool silent = false;
         try {
             auto wait = wait_for_bytes();
-            co_await with_deadline(std::move(wait), patience_with_silence);
+            co_await with_deadline(std::move(wait), patience);
         } catch (const deadline_exceeded&) {
             silent = true;
         }
@@ -82,7 +84,7 @@ bool proxy_connection::may_open(const client_opening& opening)
         if (name && *name != named_->who) verdict = other_name(*named_, said = *name);
     }
     if (opening.is == opened::other && !ticket_->policy().names_port(named_->who, named_->port))
-        verdict = no_name(*named_, "what is spoken is neither TLS nor HTTP/1");
+        verdict = no_name(*named_, "what its client says, if anything, is neither TLS nor HTTP/1");
     if (!verdict.allowed) egress_refuse(*ticket_, said, named_->port, verdict);
     return verdict.allowed;
 }

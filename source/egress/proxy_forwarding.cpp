@@ -93,7 +93,8 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
     const auto url = target_of(request, problem);
     if (!url) {
         const unsigned status = named_ ? 403 : 400;
-        co_await answer(status, named_ ? "name" : "bad request", std::move(problem));
+        const std::string rule = named_ ? "name" : "bad request";
+        co_await answer(status, rule, std::move(problem));
         co_return false;
     }
     const bool was_head = request.get().method() == http::verb::head;

@@ -16,7 +16,7 @@ namespace cmcp::sandbox {
 class refusal_listener {
 public:
     refusal_listener() = default;
-    /// What install_announcing_filter() returned, in whatever process. `has_doors`: of a cell with a network by names.
+    /// The return of install_announcing_filter(), in whatever process. `has_doors`: of a cell with a network by names.
     explicit refusal_listener(unique_fd listener, bool has_doors = false);
 
     void begin() { denied_.clear(); }  ///< calls before the begin are not the run's

@@ -13,7 +13,7 @@ std::vector<egress_entry> entries(const std::vector<std::string>& texts)
 }
 
 egress_policy sandbox_policy(const std::vector<std::string>& allow, const std::vector<std::string>& ceiling,
-                     const std::vector<std::string>& opened = {})
+                             const std::vector<std::string>& opened = {})
 {
     return egress_policy::of_sandbox(entries(allow), entries(ceiling), entries(opened));
 }

@@ -1,4 +1,4 @@
-// What a program in a sandbox sends first, to a name's address or as a question for a name, is read or refused.
+// The first bytes of a program to a name's address, and its questions for names, are read or refused.
 #include "egress/client_opening.hpp"
 #include "egress/dns_message.hpp"
 

@@ -50,7 +50,7 @@ TEST_CASE("a host that the operator does not allow is refused at once")
 {
     network_rig rig({"none"}, {"*.example"});
     CHECK_THROWS_WITH(rig.hosts(allow({"a.elsewhere"})), Catch::Contains("SANDBOX_NETWORK_ALLOWED"));
-    CHECK_THROWS_WITH(rig.hosts(allow({"http://a.example"})), Catch::Contains("is no entry"));
+    CHECK_THROWS_WITH(rig.hosts(allow({"http://a.example"})), Catch::Contains("network: "));
     CHECK_THROWS_WITH(rig.hosts(allow({"a.example,b.example"})), Catch::Contains("is no entry"));
     CHECK_THROWS_WITH(rig.hosts(allow(std::vector<std::string>(101, "a.example"))), Catch::Contains("100"));
 }
