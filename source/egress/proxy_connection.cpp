@@ -20,7 +20,7 @@ namespace http = beast::http;
 using boost::system::error_code;
 using tcp = ip::tcp;
 
-constexpr std::size_t relay_piece_size = 32 * 1024;
+constexpr std::size_t relay_piece_size = 64 * 1024;
 
 unsigned status_of(egress_error::kind kind)
 {

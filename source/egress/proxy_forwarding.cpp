@@ -64,6 +64,7 @@ awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer,
 {
     http::serializer<isRequest, http::buffer_body> serializer(parser.get());
     auto& body = parser.get().body();
+    if (!parser.is_done()) buffer.reserve(piece.size());  // Beast reads as much at once as there is room for
     for (bool header = true; header || !parser.is_done() || !serializer.is_done(); header = false) {
         body.data = nullptr;
         body.size = 0;
