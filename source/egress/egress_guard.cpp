@@ -4,6 +4,7 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <utility>
 
@@ -12,6 +13,31 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_clients = 1024;
+using client_taker = std::function<void(asio::ip::tcp::socket)>;
+
+awaitable<> accept_all(asio::ip::tcp::acceptor door, client_taker take)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer pause(executor);
+    for (;;) {
+        auto [failure, client] = co_await door.async_accept(as_tuple);
+        if (failure == asio::error::operation_aborted) co_return;
+        if (!failure) take(std::move(client));
+        if (!failure) continue;
+        // Mostly too many files are open, so trying again at once would only burn time.
+        pause.expires_after(std::chrono::milliseconds(100));
+        co_await pause.async_wait(asio::use_awaitable);
+    }
+}
+
+// Nothing for a client at an address that stands for no name.
+std::optional<egress_place> place_of(const asio::ip::tcp::socket& client, name_addresses& names)
+{
+    boost::system::error_code gone;
+    const auto at = client.local_endpoint(gone);
+    const auto name = gone ? std::nullopt : names.name_of(at.address());
+    return name ? std::optional(egress_place{read_host(*name), at.port()}) : std::nullopt;
+}
 
 }  // namespace
 
@@ -39,9 +65,14 @@ std::shared_ptr<egress_ticket> egress_guard::issue(std::string label, std::share
 
 void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket)
 {
+    serve(std::move(client), ticket, std::nullopt);
+}
+
+void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place)
+{
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;
-    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket);
+    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
@@ -49,17 +80,21 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
 
 awaitable<> egress_guard::serve_door(asio::ip::tcp::acceptor door, holder of)
 {
-    asio::steady_timer pause(executor_);
-    for (;;) {
-        auto [failure, client] = co_await door.async_accept(as_tuple);
-        if (failure == asio::error::operation_aborted) co_return;
+    client_taker take = [this, of = std::move(of)](asio::ip::tcp::socket client) {
+        if (const auto ticket = of()) serve(std::move(client), *ticket);
+    };
+    co_await accept_all(std::move(door), std::move(take));
+}
+
+awaitable<> egress_guard::serve_named_door(asio::ip::tcp::acceptor door, std::shared_ptr<name_addresses> names,
+                                           holder of)
+{
+    client_taker take = [this, names = std::move(names), of = std::move(of)](asio::ip::tcp::socket client) {
         const auto ticket = of();
-        if (!failure && ticket) serve(std::move(client), *ticket);
-        if (!failure) continue;
-        // Mostly too many files are open, so trying again at once would only burn time.
-        pause.expires_after(std::chrono::milliseconds(100));
-        co_await pause.async_wait(asio::use_awaitable);
-    }
+        auto place = place_of(client, *names);
+        if (ticket && place) serve(std::move(client), *ticket, std::move(place));
+    };
+    co_await accept_all(std::move(door), std::move(take));
 }
 
 void egress_guard::end(entries& of, const egress_ticket* ticket)

@@ -3,12 +3,15 @@
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
 #include "egress/egress_ticket.hpp"
+#include "egress/name_addresses.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 namespace cmcp {
 
 class proxy_connection;
+struct egress_place;
 
 /// The forward proxy (RFC 9110 section 7.6, RFC 9112: absolute-form requests and CONNECT): the only way out for the
 /// browser and for what fetches images. It judges each name, resolves it itself, judges each address, connects to the
@@ -54,6 +58,16 @@ public:
     /// Serves whoever comes in at the door, until it is cancelled. The guard must outlive it.
     awaitable<> serve_door(asio::ip::tcp::acceptor door, holder of);
 
+    /// The same for clients that believe to be connected to a name: the address at which one came in stands for the
+    /// name, the port is the door's. What it says first must be for that name: a TLS handshake names it as its server,
+    /// each request of HTTP/1 as its host. Other protocols, and servers that speak first, need a policy that names the
+    /// port. A refusal is a TLS alert, an answer 403 as above, or the end of the connection.
+    awaitable<> serve_named_door(asio::ip::tcp::acceptor door, std::shared_ptr<name_addresses> names, holder of);
+
+    /// Answers DNS queries for the names that the ticket's policy allows, until it is cancelled. Nobody is asked for
+    /// them: a name is resolved when a client connects to it.
+    awaitable<> serve_names(asio::ip::udp::socket socket, std::shared_ptr<name_addresses> names, holder of);
+
 private:
     struct entry {
         std::shared_ptr<egress_ticket> ticket;
@@ -61,6 +75,7 @@ private:
     };
     using entries = std::map<const egress_ticket*, entry>;
     static void end(entries& of, const egress_ticket* ticket);
+    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place);
 
     asio::any_io_executor executor_;
     std::shared_ptr<task_group> tasks_;

@@ -34,6 +34,54 @@ egress_verdict not_listed(const host& who, std::uint16_t port)
                        "allows.");
 }
 
+egress_verdict not_in_network(const host& who, std::uint16_t port)
+{
+    const std::string place = who.with_port(port);
+    return refused("network", place +
+                                  " is refused: it is not in the sandbox's network; allow it with set_network, "
+                                  "\"allow\": [..., \"" +
+                                  place + "\"].");
+}
+
+egress_verdict above_ceiling(const host& who, std::uint16_t port)
+{
+    return refused(
+        "SANDBOX_NETWORK_ALLOWED",
+        who.with_port(port) + " is refused: the operator's SANDBOX_NETWORK_ALLOWED does not allow it to sandboxes.");
+}
+
+// `addressed`: an entry * does not stand for addresses.
+bool list_allows(const std::vector<egress_entry>& list, const host& who, std::uint16_t port, bool addressed)
+{
+    bool listed = false;
+    for (const auto& entry : list) {
+        if (!entry.names(who, port)) continue;
+        if (entry.refuses) return false;
+        if (addressed && who.address && entry.is == egress_entry::kind::any) continue;
+        listed = listed || entry.port == port || !is_bad_port(port);
+    }
+    return listed;
+}
+
+bool list_names_port(const std::vector<egress_entry>& list, const host& who, std::uint16_t port)
+{
+    return std::any_of(list.begin(), list.end(), [&](const auto& entry) {
+        return !entry.refuses && entry.port == port && entry.names(who, port);
+    });
+}
+
+bool list_refuses(const std::vector<egress_entry>& list, const boost::asio::ip::address& address, std::uint16_t port)
+{
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& entry) { return entry.refuses && entry.holds(address, port); });
+}
+
+void add_ports(std::vector<std::uint16_t>& ports, const std::vector<egress_entry>& list)
+{
+    for (const auto& entry : list)
+        if (entry.port != 0) ports.push_back(entry.port);
+}
+
 std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const char* setting)
 {
     std::vector<egress_entry> entries;
@@ -79,6 +127,44 @@ egress_policy egress_policy::from_settings(const settings& config, const std::ve
     return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(entries));
 }
 
+egress_policy egress_policy::of_sandbox(entries allow, entries ceiling, entries opened)
+{
+    egress_policy policy;
+    policy.domains_ = std::move(allow);
+    policy.ceiling_ = std::move(ceiling);
+    policy.opened_ = std::move(opened);
+    return policy;
+}
+
+egress_verdict egress_policy::judge(const host& who) const
+{
+    // The last one is a port that no list names, as all those that are not in `ports`.
+    std::vector<std::uint16_t> ports{443, 80, 65535};
+    add_ports(ports, domains_);
+    if (ceiling_) add_ports(ports, *ceiling_);
+    add_ports(ports, opened_);
+    for (const auto port : ports)
+        if (auto verdict = judge(who, port); verdict.allowed) return verdict;
+    return judge(who, 443);
+}
+
+bool egress_policy::names_port(const host& who, std::uint16_t port) const
+{
+    if (!list_names_port(domains_, who, port)) return false;
+    if (!ceiling_ || list_names_port(*ceiling_, who, port)) return true;
+    return !is_bad_port(port) && std::any_of(ceiling_->begin(), ceiling_->end(), [](const auto& entry) {
+        return entry.is == egress_entry::kind::any && entry.port == 0 && !entry.refuses;
+    });
+}
+
+// The operator's list comes first, because what it refuses no call can allow.
+egress_verdict egress_policy::judge_in_sandbox(const host& who, std::uint16_t port) const
+{
+    if (!list_allows(*ceiling_, who, port, false)) return above_ceiling(who, port);
+    if (!list_allows(domains_, who, port, true)) return not_in_network(who, port);
+    return who.address ? judge(who, *who.address, port) : allowed("network");
+}
+
 bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const
 {
     return std::any_of(opened_.begin(), opened_.end(), [&](const auto& entry) { return entry.names(who, port); });
@@ -98,6 +184,7 @@ bool egress_policy::opened(const host& who, const boost::asio::ip::address& addr
 
 egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
 {
+    if (ceiling_) return judge_in_sandbox(who, port);
     bool listed = false, port_named = false;
     for (const auto& entry : domains_) {
         if (!entry.names(who, port)) continue;
@@ -117,15 +204,16 @@ egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
 
 egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
 {
-    for (const auto& entry : domains_)
-        if (entry.refuses && entry.holds(address, port)) return not_listed(who, port);
+    if (ceiling_ && list_refuses(*ceiling_, address, port)) return above_ceiling(who, port);
+    if (list_refuses(domains_, address, port)) return ceiling_ ? not_in_network(who, port) : not_listed(who, port);
+    const std::string setting = ceiling_ ? "SANDBOX_NETWORK_PRIVATE" : "WEB_ALLOWED_PRIVATE";
     const std::string range(special_range(address));
     if (range.empty()) return allowed("public");
-    if (opened(who, address, port)) return allowed("WEB_ALLOWED_PRIVATE");
+    if (opened(who, address, port)) return allowed(setting);
     const std::string leads = who.address ? "" : " leads to " + address.to_string() + ", which";
-    return refused(
-        range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
-                   "). Only public addresses may be reached; the operator can open others with WEB_ALLOWED_PRIVATE.");
+    return refused(range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
+                              "). Only public addresses may be reached; the operator can open others with " + setting +
+                              ".");
 }
 
 }  // namespace cmcp

@@ -4,6 +4,7 @@
 #include "egress/host.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,20 @@ public:
     /// config_error.
     static egress_policy from_settings(const settings& config, const std::vector<std::string>& opened = {});
 
+    /// For the code in a sandbox. `allow`, the sandbox's own list, and `ceiling`, the operator's, must both allow; a
+    /// list without an entry that allows, allows nothing. An address is allowed by an entry of addresses in `allow`
+    /// alone. A port of another service than the web must stand in an entry of both. `opened`: what may be reached
+    /// though it is not public.
+    static egress_policy of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
+                                    std::vector<egress_entry> opened);
+
+    /// Whether any port of the host may be reached; if none, the refusal is the one of port 443.
+    egress_verdict judge(const host& who) const;
+
+    /// Whether an entry that allows the host names this very port. The ceiling of a sandbox must name it, too; its
+    /// entry * names every port of the web.
+    bool names_port(const host& who, std::uint16_t port) const;
+
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
     egress_verdict judge(const host& who, std::uint16_t port) const;
 
@@ -54,11 +69,14 @@ public:
     egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
 private:
+    using entries = std::vector<egress_entry>;
+    egress_verdict judge_in_sandbox(const host& who, std::uint16_t port) const;
     bool opened_by_name(const host& who, std::uint16_t port) const;
     bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
-    std::vector<egress_entry> domains_{egress_entry{}};
-    std::vector<egress_entry> opened_;
+    entries domains_{egress_entry{}};
+    entries opened_;
+    std::optional<entries> ceiling_;  ///< the policy is of a sandbox
 };
 
 }  // namespace cmcp

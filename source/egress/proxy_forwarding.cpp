@@ -1,5 +1,7 @@
+#include "egress/named_request.hpp"
 #include "egress/proxy_connection.hpp"
 #include "egress/web_url.hpp"
+#include "text/ascii.hpp"
 
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
@@ -33,11 +35,28 @@ template <class Message>
 void erase_hop_by_hop(Message& message)
 {
     const std::string named(message[http::field::connection]);
-    for (const auto token : http::token_list(named)) message.erase(token);
     using http::field;
+    for (const auto token : http::token_list(named)) {
+        const auto name = http::string_to_field(token);  // the body is passed on, so what frames it is, too
+        if (name != field::content_length && name != field::transfer_encoding) message.erase(token);
+    }
     for (const auto name : {field::connection, field::proxy_connection, field::keep_alive, field::proxy_authorization,
                             field::proxy_authenticate, field::te, field::upgrade, field::expect})
         message.erase(name);
+}
+
+template <class Message>
+void keep_upgrade(Message& message)
+{
+    message.set(http::field::upgrade, "websocket");
+    message.set(http::field::connection, "Upgrade");
+}
+
+web_url absolute_url(std::string_view target)
+{
+    auto url = web_url::parse(target);
+    if (url.secure) throw bad_url("only http:// addresses can be asked for; use CONNECT for others.");
+    return url;
 }
 
 bool ok_or_more(boost::system::error_code failure) { return !failure || failure == http::error::need_buffer; }
@@ -73,32 +92,45 @@ awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer,
 
 }  // namespace
 
+// RFC 6455 section 4.1. Only a request without a body, because its end would be read as the new protocol's begin.
+bool proxy_connection::takes_upgrade(const request_parser& parser) const
+{
+    const auto& request = parser.get();
+    const std::string connection(request[http::field::connection]);
+    return (place_ || ticket_->held_to_names()) && parser.is_done() && request.method() == http::verb::get &&
+           equal_ignoring_case(request[http::field::upgrade], "websocket") &&
+           http::token_list(connection).exists("upgrade");
+}
+
 awaitable<bool> proxy_connection::forward(request_parser& request)
 {
     std::optional<web_url> url;
-    std::string problem = "only http:// addresses can be asked for; use CONNECT for others.";
+    std::string problem;
     try {
-        url = web_url::parse(std::string_view(request.get().target()));
-        if (url->secure) url.reset();
+        url = place_ ? named_request_url(request.get(), place_->who, place_->port)
+                     : absolute_url(std::string_view(request.get().target()));
     } catch (const bad_url& failure) {
         problem = failure.what();
     }
-    if (!url) {
-        co_await answer(400, "bad request", problem);
-        co_return false;
-    }
+    if (!url && place_) co_await refuse("host", problem);
+    if (!url && !place_) co_await answer(400, "bad request", problem);
+    if (!url) co_return false;
     const bool was_head = request.get().method() == http::verb::head;
     const bool client_stays = request.keep_alive();
-    const bool reached = co_await reach(url->who, url->port);
+    const bool upgrades = takes_upgrade(request);
+    bool reached = place_ && fresh_;
+    if (!reached) reached = co_await reach(url->who, url->port);
     if (!reached) co_return false;
+    fresh_ = false;
     erase_hop_by_hop(request.get());
     request.get().target(url->target);
     request.get().set(http::field::host, url->authority());
     request.get().set(http::field::connection, "close");
+    if (upgrades) keep_upgrade(request.get());
     request.get().version(11);
     const bool sent = co_await send_request(request);
     if (!sent) co_return false;
-    const bool stays = co_await send_response(was_head, client_stays);
+    const bool stays = co_await send_response(was_head, client_stays, upgrades);
     co_return stays;
 }
 
@@ -109,10 +141,10 @@ awaitable<bool> proxy_connection::send_request(request_parser& request)
     co_return sent;
 }
 
-awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays)
+awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays, bool upgrades)
 {
     std::optional<response_parser> response;
-    do {  // 1xx answers are for us
+    do {  // 1xx answers are for us, but for the one that ends HTTP
         response.emplace();
         response->header_limit(header_limit);
         response->body_limit(boost::none);
@@ -124,18 +156,22 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
             co_await answer(502, "bad response", std::move(sentence));
         }
         if (failure) co_return false;
-        last_moved_ = clock::now();
-    } while (response->get().result_int() / 100 == 1);
+        note_moved();
+        upgrades = upgrades && response->get().result() == http::status::switching_protocols;
+    } while (response->get().result_int() / 100 == 1 && !upgrades);
     auto& head = response->get();
     erase_hop_by_hop(head);
     head.version(11);
     if (response->need_eof()) head.chunked(true);
     head.keep_alive(client_stays);
+    if (upgrades) keep_upgrade(head);
     const auto count = [this](std::size_t bytes) { return moved(bytes); };
     if (was_head || response->is_done()) {
         http::serializer<false, http::buffer_body> serializer(head);
         auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
-        co_return !failure && count(sent) && client_stays;
+        if (failure || !count(sent)) co_return false;
+        if (upgrades) co_await relay();
+        co_return client_stays && !upgrades;
     }
     const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
     co_return whole&& client_stays;
