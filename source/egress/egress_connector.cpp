@@ -16,7 +16,7 @@ namespace cmcp {
 namespace {
 
 namespace ip = boost::asio::ip;
-using tcp = ip::tcp;
+using tcp = asio::ip::tcp;
 using kind = egress_error::kind;
 using clock = std::chrono::steady_clock;
 

@@ -9,8 +9,12 @@
 
 namespace cmcp {
 
+namespace {
+
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
+
+}  // namespace
 
 egress_relay::egress_relay(tcp::socket client, std::shared_ptr<egress_ticket> ticket)
     : client_(std::move(client)),

@@ -28,6 +28,10 @@ public:
         socket_.connect(door.local_endpoint());
         guard.serve(door.accept(), ticket);
     }
+    proxy_client(asio::io_context& io, const asio::ip::tcp::endpoint& door) : io_(io), socket_(io)
+    {
+        socket_.connect(door);
+    }
     void write(const std::string& bytes) { asio::write(socket_, asio::buffer(bytes)); }
     void half_close() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
 
@@ -69,6 +73,19 @@ private:
     asio::ip::tcp::socket socket_;
     std::string buffer_;
 };
+
+inline std::vector<egress_entry> entries_of(const std::vector<std::string>& texts)
+{
+    std::vector<egress_entry> entries;
+    for (const auto& text : texts) entries.push_back(egress_entry::parse(text));
+    return entries;
+}
+
+inline egress_policy sandbox_rules(const std::vector<std::string>& allow, const std::vector<std::string>& ceiling,
+                                   const std::vector<std::string>& opened = {})
+{
+    return egress_policy::of_sandbox(entries_of(allow), entries_of(ceiling), entries_of(opened));
+}
 
 /// A web server behind a guard that has its address opened.
 struct guard_stage {
