@@ -13,6 +13,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_clients = 1024;
+constexpr std::size_t most_of_sandbox = 256;  // a program can open them all at once, and they are for everybody
 using client_taker = std::function<void(asio::ip::tcp::socket)>;
 
 awaitable<> accept_all(asio::ip::tcp::acceptor door, client_taker take)
@@ -72,8 +73,9 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
 {
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;
-    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
+    if (ticket.held_to_names() && at->second.open.size() >= most_of_sandbox) return;
+    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
 }

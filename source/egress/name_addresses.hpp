@@ -26,6 +26,7 @@ public:
     /// `v4` has more addresses than twice `most` names need.
     explicit name_addresses(boost::asio::ip::network_v4 v4 = named_range_v4(), std::size_t most = 4096);
 
+    /// `name`: as of read_host.
     boost::asio::ip::address address_of(const std::string& name, bool v6);
 
     /// Nothing when the address stands for no name. An IPv4-mapped address is taken as that IPv4 address.

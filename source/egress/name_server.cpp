@@ -43,6 +43,8 @@ awaitable<> egress_guard::serve_names(udp::socket socket, std::shared_ptr<name_a
     asio::steady_timer pause(executor_);
     std::array<char, 4096> query;
     udp::endpoint client;
+    boost::system::error_code lost;  // an answer that is lost is asked for again
+    socket.non_blocking(true, lost);
     for (;;) {
         auto [failure, size] = co_await socket.async_receive_from(asio::buffer(query), client, as_tuple);
         if (failure == asio::error::operation_aborted) co_return;
@@ -54,7 +56,6 @@ awaitable<> egress_guard::serve_names(udp::socket socket, std::shared_ptr<name_a
         ticket = of();
         const auto reply = answer_names({query.data(), size}, *names, judge);
         ticket.reset();
-        boost::system::error_code lost;  // a client asks again
         if (reply) socket.send_to(asio::buffer(*reply), client, 0, lost);
     }
 }

@@ -36,6 +36,8 @@ TEST_CASE("a handshake that can be read in two ways is none")
 {
     const std::string one = names_extension("one.example");
     CHECK(client_opening::look(hello_with(one)).server_name == "one.example");
+    const std::string hidden_name("\xfe\x0d\0\1x", 5);  // an encrypted ClientHello comes along; its outer name counts
+    CHECK(client_opening::look(hello_with(hidden_name + one)).server_name == "one.example");
     CHECK(kind_of(hello_with(names_extension("one.example", "two.example"))) == spoken::bad);
     CHECK(kind_of(hello_with(one + names_extension("two.example"))) == spoken::bad);
     CHECK(kind_of(hello_with(names_extension(""))) == spoken::bad);

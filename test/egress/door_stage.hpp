@@ -35,10 +35,7 @@ struct door_stage {
     {
         return {io, asio::ip::tcp::endpoint(names->address_of(name, false), web.port())};
     }
-    std::string place(const std::string& name = "localhost") const
-    {
-        return name + ":" + std::to_string(web.port());
-    }
+    std::string place(const std::string& name = "localhost") const { return name + ":" + std::to_string(web.port()); }
     std::string get(const std::string& path = "/", const std::string& more = {}) const
     {
         return "GET " + path + " HTTP/1.1\r\nHost: " + place() + "\r\n" + more + "\r\n";

@@ -16,7 +16,7 @@ struct tls_door {
         door.web.on("/", send(answer("over TLS")));
     }
 
-    /// What comes back for a request that is sent after a handshake for `server_name`; the failure otherwise.
+    /// The answer to a request after a handshake for `server_name`, or why the handshake failed.
     static awaitable<std::string> exchange(tls_door* self, asio::ip::tcp::endpoint to, std::string before,
                                            std::string server_name)
     {
