@@ -9,7 +9,10 @@ namespace {
 using tcp = asio::ip::tcp;
 using opening_kind = client_opening::kind;
 
-constexpr auto first_word = std::chrono::milliseconds(300);
+using std::chrono::milliseconds;
+
+constexpr milliseconds first_word{300};
+constexpr milliseconds longest_silence{5000};
 constexpr std::size_t opening_piece = 4096;
 
 awaitable<> wait_readable(tcp::socket& socket) { co_await socket.async_wait(tcp::socket::wait_read, as_tuple); }
@@ -18,6 +21,12 @@ std::string rule_for(opening_kind is)
 {
     if (is == opening_kind::http) return "host";
     return is == opening_kind::other ? "protocol" : "server name";
+}
+
+std::string needs_port(const egress_place& place, const std::string& why)
+{
+    const std::string text = place.who.with_port(place.port);
+    return text + " is refused: " + why + "; other protocols need an entry with the port, \"" + text + "\".";
 }
 
 }  // namespace
@@ -40,7 +49,6 @@ proxy_connection::dialect proxy_connection::dialect_of(opening_kind is)
     return is == opening_kind::tls || is == opening_kind::bad ? dialect::tls : dialect::other;
 }
 
-// A server that speaks first is only waited for where the policy names the port, because other clients speak first.
 awaitable<> proxy_connection::serve_place()
 {
     speaks_ = dialect::other;
@@ -50,15 +58,20 @@ awaitable<> proxy_connection::serve_place()
     } catch (const egress_error& failure) {
         refusal = failure;
     }
-    const bool may_be_silent = refusal || ticket_->policy().names_port(place_->who, place_->port);
-    bool speaks = true;
-    if (may_be_silent) speaks = co_await speaks_soon();
+    const bool may_be_silent = ticket_->policy().names_port(place_->who, place_->port);
+    const auto patience = std::min(longest_silence, ticket_->limits().idle / 2);
+    const auto limit = refusal || may_be_silent ? first_word : patience;
+    const bool speaks = co_await speaks_within(limit);
     if (refusal && speaks) co_await refuse_in_its_words(refusal->rule, refusal->what());
     if (refusal) co_return;
     if (speaks)
         co_await serve_opening();
-    else
+    else if (may_be_silent)
         co_await serve_silent_client();
+    else
+        note_refusal(
+            "protocol",
+            needs_port(*place_, "the client waits for the server to speak first, as in neither TLS nor HTTP/1"));
 }
 
 awaitable<> proxy_connection::refuse_in_its_words(std::string rule, std::string sentence)
@@ -100,11 +113,11 @@ awaitable<bool> proxy_connection::reach_place()
     co_return reached;
 }
 
-awaitable<bool> proxy_connection::speaks_soon()
+awaitable<bool> proxy_connection::speaks_within(milliseconds limit)
 {
     if (from_client_.size() > 0) co_return true;
     try {
-        co_await with_deadline(wait_readable(client_), first_word);
+        co_await with_deadline(wait_readable(client_), limit);
     } catch (const deadline_exceeded&) {
         co_return false;
     }
@@ -151,12 +164,11 @@ awaitable<> proxy_connection::copy_when_judged(std::shared_ptr<proxy_connection>
 std::string proxy_connection::opening_problem(const client_opening& opening) const
 {
     const auto& [who, port] = *place_;
-    const std::string begin = who.with_port(port) + " is refused: ";
     if (opening.is == opening_kind::tls) return server_name_problem(opening.server_name, who, port);
-    if (opening.is == opening_kind::bad) return begin + "the client sent no TLS handshake that can be checked.";
+    if (opening.is == opening_kind::bad)
+        return who.with_port(port) + " is refused: the client sent no TLS handshake that can be checked.";
     if (opening.is != opening_kind::other || ticket_->policy().names_port(who, port)) return {};
-    return begin + "the client speaks neither TLS nor HTTP/1; other protocols need an entry with the port, \"" +
-           who.with_port(port) + "\".";
+    return needs_port(*place_, "the client speaks neither TLS nor HTTP/1");
 }
 
 }  // namespace cmcp

@@ -9,6 +9,7 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -56,7 +57,7 @@ private:
     awaitable<> serve_silent_client();
     awaitable<> serve_opening();
     awaitable<> refuse_in_its_words(std::string rule, std::string sentence);
-    awaitable<bool> speaks_soon();
+    awaitable<bool> speaks_within(std::chrono::milliseconds limit);
     awaitable<bool> server_speaks_first();
     awaitable<client_opening> read_opening();
     static awaitable<> copy_when_judged(std::shared_ptr<proxy_connection> self);

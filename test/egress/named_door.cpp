@@ -206,6 +206,17 @@ TEST_CASE("a server speaks first where the policy names the port, and its client
     CHECK(s.web.requests.size() == 1);
 }
 
+TEST_CASE("a client that waits for its server is told in the ticket that the policy names no port")
+{
+    egress_limits limits;
+    limits.idle = std::chrono::milliseconds(400);
+    door_stage s({"localhost"}, {"127.0.0.1", "::1"}, nullptr, limits);
+    CHECK(s.client().read_rest().empty());
+    CHECK(s.last_rule() == "protocol");
+    CHECK(has(s.ticket->refusals().back().sentence, "waits for the server to speak first"));
+    CHECK(s.web.connections == 0);
+}
+
 TEST_CASE("a client that is slow to speak is served as others")
 {
     door_stage s({"localhost:%"});
@@ -218,6 +229,24 @@ TEST_CASE("a client that is slow to speak is served as others")
     client.write(s.get());
     CHECK(has(client.read_answer(), "\r\n\r\nbody"));
     CHECK(s.web.connections == 2);
+}
+
+TEST_CASE("a sandbox takes no more than its share of the guard's clients")
+{
+    door_stage s;
+    s.web.on("/", send(answer("body")));
+    std::vector<proxy_client> open;
+    for (int i = 0; i < 256; ++i) open.push_back(s.client());
+    CHECK(s.client().read_rest().empty());
+    open.front().write(s.get());
+    CHECK(has(open.front().read_answer(), "\r\n\r\nbody"));
+    open.pop_back();
+    while (s.web.connections < 2) {
+        auto later = s.client();
+        later.write(s.get());
+        if (later.read_answer().empty()) continue;
+        CHECK(s.web.connections == 2);
+    }
 }
 
 TEST_CASE("a ticket that ends closes the connections of a door, and so do its limits")
