@@ -43,7 +43,7 @@ bool read_server_name(tls_reader extension, std::string& name)
 // Two server names could be read as the one or the other.
 client_opening read_hello(std::string_view body)
 {
-    const client_opening bad{begins_as::bad, {}};
+    client_opening bad{begins_as::bad, {}};
     client_opening hello{begins_as::tls, {}};
     tls_reader reader{body};
     reader.take(2 + 32);  // legacy_version, random
