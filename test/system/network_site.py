@@ -50,6 +50,9 @@ class Site(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.partition("?")[0]
+        if "secret" in self.path + self.headers.get("Host", ""):
+            with open(FOLDER / "reached", "a", encoding="utf-8") as log:
+                log.write(f"{self.headers['Host']} {self.path}\n")
         if self.headers.get("Upgrade", "").lower() == "websocket":
             self.websocket()
         elif path.startswith("/git/"):
