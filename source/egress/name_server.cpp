@@ -4,42 +4,34 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <array>
-#include <set>
 
 namespace cmcp {
 namespace {
 
 using asio::ip::udp;
 
-/// Judges names for a ticket. A refused name is told once to ticket and audit, because resolvers ask several times.
-class told_names {
-public:
-    bool judge(egress_ticket* ticket, const host& who)
-    {
-        if (ticket == nullptr) return false;
-        const auto verdict = ticket->policy().judge(who);
-        if (verdict.allowed) refused_.erase(who.name);
-        if (verdict.allowed) return true;
-        if (refused_.size() >= most) refused_.clear();
-        if (!refused_.insert(who.name).second) return false;
-        egress_audit(*ticket, who, 0, "refused", verdict.rule, {});
-        ticket->add_refusal({who.name, 0, verdict.rule, verdict.sentence});
-        return false;
-    }
-
-private:
-    static constexpr std::size_t most = 1024;
-    std::set<std::string> refused_;
-};
+// A program that asks for ever more names writes no more lines than its ticket keeps until they are taken.
+bool judge_name(egress_ticket& ticket, const host& who)
+{
+    constexpr std::size_t most_noted = 32;
+    const auto verdict = ticket.policy().judge(who);
+    if (verdict.allowed) return true;
+    const auto is_it = [&](const egress_refusal& each) { return each.host == who.name && each.port == 0; };
+    const auto& noted = ticket.refusals();
+    if (noted.size() >= most_noted || std::ranges::any_of(noted, is_it)) return false;
+    egress_audit(ticket, who, 0, "refused", verdict.rule, {});
+    ticket.add_refusal({who.name, 0, verdict.rule, verdict.sentence});
+    return false;
+}
 
 }  // namespace
 
 awaitable<> egress_guard::serve_names(udp::socket socket, std::shared_ptr<name_addresses> names, holder of)
 {
-    told_names judged;
     std::shared_ptr<egress_ticket> ticket;
-    const name_judge judge = [&](const host& who) { return judged.judge(ticket.get(), who); };
+    const name_judge judge = [&](const host& who) { return ticket && judge_name(*ticket, who); };
     asio::steady_timer pause(executor_);
     std::array<char, 4096> query;
     udp::endpoint client;
