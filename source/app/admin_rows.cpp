@@ -61,8 +61,9 @@ std::string setting_for(const bad_end& end)
 // The rules beside these are names of address ranges and of settings.
 std::string setting_for(const egress_decision& decision)
 {
-    constexpr std::array<std::string_view, 7> failures{"unresolved", "unreachable",  "timeout", "busy",
-                                                       "bytes",      "bad response", "sandbox"};
+    constexpr std::array<std::string_view, 11> failures{"unresolved",  "unreachable",  "timeout", "busy",
+                                                        "bytes",       "bad response", "sandbox", "network",
+                                                        "server name", "host",         "protocol"};
     if (decision.allowed || std::ranges::find(failures, decision.reason) != failures.end()) return {};
     return find_setting(decision.reason) != nullptr ? decision.reason : "WEB_ALLOWED_PRIVATE";
 }

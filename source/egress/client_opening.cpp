@@ -1,124 +1,131 @@
 #include "egress/client_opening.hpp"
 
+#include "text/ascii.hpp"
+
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
 namespace cmcp {
 namespace {
 
-constexpr unsigned char handshake_record = 0x16, tls_major = 3, client_hello = 1;
-constexpr std::size_t longest_record = 1 << 14;
-constexpr std::size_t longest_method = 20;
-constexpr std::uint16_t server_name = 0;
+using begins_as = client_opening::kind;
 
-/// Numbers and parts of a message; what is not there is empty, and `bad` says so.
-class hello_reader {
-public:
-    explicit hello_reader(std::string_view bytes) : rest_(bytes) {}
+/// Reads numbers and vectors of TLS (RFC 8446 section 3) from the front. What is not there makes it bad.
+struct tls_reader {
+    std::string_view rest;
+    bool bad = false;
 
+    std::string_view take(std::size_t size)
+    {
+        bad = bad || size > rest.size();
+        if (bad) return {};
+        const auto taken = rest.substr(0, size);
+        rest.remove_prefix(size);
+        return taken;
+    }
     std::size_t number(std::size_t bytes)
     {
         std::size_t value = 0;
         for (const char c : take(bytes)) value = value << 8 | static_cast<unsigned char>(c);
         return value;
     }
-    std::string_view part(std::size_t bytes_of_length)
-    {
-        const std::size_t length = number(bytes_of_length);
-        return take(length);
-    }
-    std::string_view take(std::size_t bytes)
-    {
-        bad = bad || bytes > rest_.size();
-        if (bad) return {};
-        const auto taken = rest_.substr(0, bytes);
-        rest_.remove_prefix(bytes);
-        return taken;
-    }
-    bool at_end() const { return rest_.empty(); }
-
-    bool bad = false;
-
-private:
-    std::string_view rest_;
+    tls_reader vector(std::size_t size_bytes) { return {take(number(size_bytes)), bad}; }
 };
 
-// The list may hold one name of a kind, and the only kind is a host.
-std::optional<std::string> host_in(std::string_view extension)
+// RFC 6066 section 3: one name of the one type that there is.
+bool read_server_name(tls_reader extension, std::string& name)
 {
-    hello_reader list(extension);
-    hello_reader names(list.part(2));
-    const bool is_host = names.number(1) == 0;
-    const auto name = names.part(2);
-    if (list.bad || !list.at_end() || names.bad || !names.at_end() || !is_host || name.empty()) return std::nullopt;
-    return std::string(name);
+    auto list = extension.vector(2);
+    const bool is_name = list.number(1) == 0;
+    name = list.vector(2).rest;
+    return is_name && !name.empty() && !list.bad && list.rest.empty() && extension.rest.empty();
 }
 
+// Two server names could be read as the one or the other.
 client_opening read_hello(std::string_view body)
 {
-    constexpr std::size_t version_and_random = 34;
-    hello_reader hello(body);
-    hello.take(version_and_random);
-    hello.part(1);  // session
-    hello.part(2);  // ciphers
-    hello.part(1);  // compressions
-    hello_reader extensions(hello.part(2));
-    client_opening opening{client_opening::kind::tls};
-    int names = 0;
-    while (!extensions.at_end() && !extensions.bad) {
-        const bool is_name = extensions.number(2) == server_name;
-        const auto content = extensions.part(2);
-        if (is_name && ++names == 1) opening.name = host_in(content);
+    client_opening bad{begins_as::bad, {}};
+    client_opening hello{begins_as::tls, {}};
+    tls_reader reader{body};
+    reader.take(2 + 32);  // legacy_version, random
+    reader.vector(1);     // legacy_session_id
+    reader.vector(2);     // cipher_suites
+    reader.vector(1);     // legacy_compression_methods
+    if (!reader.bad && reader.rest.empty()) return hello;
+    auto extensions = reader.vector(2);
+    if (reader.bad || !reader.rest.empty()) return bad;
+    while (!extensions.rest.empty()) {
+        const auto type = extensions.number(2);
+        const auto data = extensions.vector(2);
+        if (extensions.bad) return bad;
+        if (type != 0) continue;
+        if (!hello.server_name.empty() || !read_server_name(data, hello.server_name)) return bad;
     }
-    if (hello.bad || extensions.bad || names > 1) opening.name.reset();
-    return opening;
+    return hello;
 }
 
-// A ClientHello may lie in several records (RFC 8446 section 5.1).
+// A handshake message may be cut into records anywhere (RFC 8446 section 5.1).
 client_opening look_at_tls(std::string_view bytes)
 {
     std::string message;
     while (bytes.size() >= 5) {
-        hello_reader record(bytes);
-        const bool is_handshake = record.number(1) == handshake_record && record.number(1) == tls_major;
-        record.number(1);
-        const std::size_t length = record.number(2);
-        if (!is_handshake || length == 0 || length > longest_record) return {client_opening::kind::other};
-        message += bytes.substr(5, length);
-        if (!message.empty() && message[0] != client_hello) return {client_opening::kind::other};
+        tls_reader header{bytes.substr(0, 5)};
+        const auto type = header.number(1), major = header.number(1);
+        header.number(1);
+        const auto size = header.number(2);
+        if (type != 22 || major != 3 || size == 0 || size > 16384) return {begins_as::bad, {}};
+        message.append(bytes.substr(5, size));
+        if (!message.empty() && message[0] != 1) return {begins_as::bad, {}};
         if (message.size() >= 4) {
-            hello_reader whole(message);
-            whole.number(1);
-            const std::size_t wanted = whole.number(3);
-            const auto body = whole.take(wanted);
-            if (!whole.bad) return read_hello(body);
+            const auto whole = tls_reader{std::string_view(message).substr(1)}.number(3);
+            if (whole > client_opening::longest) return {begins_as::bad, {}};
+            if (message.size() >= 4 + whole) return read_hello(std::string_view(message).substr(4, whole));
         }
-        if (bytes.size() < 5 + length) break;
-        bytes.remove_prefix(5 + length);
+        bytes.remove_prefix(std::min(bytes.size(), 5 + size));
     }
     return {};
 }
 
+bool is_token_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+// Rather more is taken for HTTP than its parser takes, because a lenient server would read it as HTTP, too.
 client_opening look_at_text(std::string_view bytes)
 {
-    const auto is_letter = [](char c) { return c >= 'A' && c <= 'Z'; };
-    const auto end = static_cast<std::size_t>(std::find_if_not(bytes.begin(), bytes.end(), is_letter) - bytes.begin());
-    if (end == bytes.size() && end <= longest_method) return {};
-    const bool is_method = end > 0 && end <= longest_method && bytes[end] == ' ';
-    // The preface of HTTP/2 (RFC 9113 section 3.4) looks like a request.
-    return {is_method && bytes.substr(0, end) != "PRI" ? client_opening::kind::http : client_opening::kind::other};
+    bytes.remove_prefix(std::min(bytes.find_first_not_of("\r\n \t"), bytes.size()));
+    const auto end = bytes.find('\n');
+    const auto line = bytes.substr(0, end);
+    const auto token = std::find_if_not(line.begin(), line.end(), is_token_character);
+    const bool begins_so = token == line.end() || *token == ' ' || *token == '\t' || *token == '\r';
+    if (!begins_so || line.starts_with("PRI * HTTP/2")) return {begins_as::other, {}};
+    if (end == std::string_view::npos) return {};
+    const bool is_http = lower_case(line).find("http/") != std::string::npos;
+    return {is_http ? begins_as::http : begins_as::other, {}};
 }
 
 }  // namespace
 
-client_opening look_at_opening(std::string_view bytes)
+client_opening client_opening::look(std::string_view bytes)
 {
     if (bytes.empty()) return {};
-    const bool tls = static_cast<unsigned char>(bytes[0]) == handshake_record;
-    if (tls && bytes.size() > 1 && static_cast<unsigned char>(bytes[1]) != tls_major)
-        return {client_opening::kind::other};
-    return tls ? look_at_tls(bytes) : look_at_text(bytes);
+    const bool tls = bytes.front() == 22 && (bytes.size() == 1 || bytes[1] == 3);
+    auto opening = tls ? look_at_tls(bytes) : look_at_text(bytes);
+    if (opening.is == kind::more && bytes.size() >= 2 * longest) opening.is = kind::bad;
+    return opening;
+}
+
+std::string server_name_problem(const std::string& server_name, const host& who, std::uint16_t port)
+{
+    if (server_name.empty() && who.address) return {};
+    const std::string begin = who.with_port(port) + " is refused: the TLS handshake ";
+    if (server_name.empty()) return begin + "names no server (SNI), so it cannot be checked; let the client send it.";
+    try {
+        if (read_host(server_name) == who) return {};
+    } catch (const bad_host&) {  // is another name, too
+    }
+    return begin + "is for " + server_name.substr(0, 100) + "; connect to that name instead.";
 }
 
 }  // namespace cmcp

@@ -16,7 +16,7 @@ namespace cmcp {
 namespace {
 
 namespace ip = boost::asio::ip;
-using tcp = ip::tcp;
+using tcp = asio::ip::tcp;
 using kind = egress_error::kind;
 using clock = std::chrono::steady_clock;
 
@@ -190,12 +190,6 @@ recent<egress_decision>& egress_decisions()
 {
     static recent<egress_decision> latest(200);
     return latest;
-}
-
-void egress_refuse(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict)
-{
-    egress_audit(ticket, who, port, "refused", verdict.rule, {});
-    ticket.add_refusal({who.name, port, verdict.rule, verdict.sentence});
 }
 
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)

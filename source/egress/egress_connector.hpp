@@ -61,9 +61,6 @@ bool is_this_machine(const host& who);
 /// The same judgement of a name without a connection; throws as above. For a connection that is used again.
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);
 
-/// A refusal that was decided elsewhere: keeps it in the ticket and writes the audit line.
-void egress_refuse(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict);
-
 /// Writes the audit line of a decision. `address` may be empty.
 void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
                   std::string_view rule, std::string_view address);

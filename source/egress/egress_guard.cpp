@@ -4,6 +4,7 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <utility>
 
@@ -11,7 +12,33 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t most_clients = 1024;
+constexpr std::size_t most_clients = 8192;
+constexpr std::size_t most_of_sandbox = 256;  // a program can open them all at once, and they are for everybody
+using client_taker = std::function<void(asio::ip::tcp::socket)>;
+
+awaitable<> accept_all(asio::ip::tcp::acceptor door, client_taker take)
+{
+    auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer pause(executor);
+    for (;;) {
+        auto [failure, client] = co_await door.async_accept(as_tuple);
+        if (failure == asio::error::operation_aborted) co_return;
+        if (!failure) take(std::move(client));
+        if (!failure) continue;
+        // Mostly too many files are open, so trying again at once would only burn time.
+        pause.expires_after(std::chrono::milliseconds(100));
+        co_await pause.async_wait(asio::use_awaitable);
+    }
+}
+
+// Nothing for a client at an address that stands for no name.
+std::optional<egress_place> place_of(const asio::ip::tcp::socket& client, name_addresses& names)
+{
+    boost::system::error_code gone;
+    const auto at = client.local_endpoint(gone);
+    const auto name = gone ? std::nullopt : names.name_of(at.address());
+    return name ? std::optional(egress_place{read_host(*name), at.port()}) : std::nullopt;
+}
 
 }  // namespace
 
@@ -46,31 +73,30 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
 {
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;
-    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
+    if (ticket.held_to_names() && at->second.open.size() >= most_of_sandbox) return;
+    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
 }
 
 awaitable<> egress_guard::serve_door(asio::ip::tcp::acceptor door, holder of)
 {
-    return accept(std::move(door), [this, of = std::move(of)](asio::ip::tcp::socket client) {
+    client_taker take = [this, of = std::move(of)](asio::ip::tcp::socket client) {
         if (const auto ticket = of()) serve(std::move(client), *ticket);
-    });
+    };
+    co_await accept_all(std::move(door), std::move(take));
 }
 
-awaitable<> egress_guard::accept(asio::ip::tcp::acceptor door, std::function<void(asio::ip::tcp::socket client)> take)
+awaitable<> egress_guard::serve_named_door(asio::ip::tcp::acceptor door, std::shared_ptr<name_addresses> names,
+                                           holder of)
 {
-    asio::steady_timer pause(executor_);
-    for (;;) {
-        auto [failure, client] = co_await door.async_accept(as_tuple);
-        if (failure == asio::error::operation_aborted) co_return;
-        if (!failure) take(std::move(client));
-        if (!failure) continue;
-        // Mostly too many files are open, so trying again at once would only burn time.
-        pause.expires_after(std::chrono::milliseconds(100));
-        co_await pause.async_wait(asio::use_awaitable);
-    }
+    client_taker take = [this, names = std::move(names), of = std::move(of)](asio::ip::tcp::socket client) {
+        const auto ticket = of();
+        auto place = place_of(client, *names);
+        if (ticket && place) serve(std::move(client), *ticket, std::move(place));
+    };
+    co_await accept_all(std::move(door), std::move(take));
 }
 
 void egress_guard::end(entries& of, const egress_ticket* ticket)

@@ -2,7 +2,6 @@
 
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
-#include "egress/egress_place.hpp"
 #include "egress/egress_ticket.hpp"
 #include "egress/name_addresses.hpp"
 
@@ -14,13 +13,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace cmcp {
 
 class proxy_connection;
+struct egress_place;
 
 /// The forward proxy (RFC 9110 section 7.6, RFC 9112: absolute-form requests and CONNECT): the only way out for the
 /// browser and for what fetches images. It judges each name, resolves it itself, judges each address, connects to the
@@ -59,25 +58,24 @@ public:
     /// Serves whoever comes in at the door, until it is cancelled. The guard must outlive it.
     awaitable<> serve_door(asio::ip::tcp::acceptor door, holder of);
 
-    /// The same for a door whose clients are told by the address that they came to: `names` says which name it stands
-    /// for, which they must speak to, and no other (RFC 6066 section 3, RFC 9112 section 3.2).
+    /// The same for clients that believe to be connected to a name: the address at which one came in stands for the
+    /// name, the port is the door's. What it says first must be for that name: a TLS handshake names it as its server,
+    /// each request of HTTP/1 as its host. Other protocols, and servers that speak first, need a policy that names the
+    /// port. A refusal is a TLS alert, an answer 403 as above, or the end of the connection.
     awaitable<> serve_named_door(asio::ip::tcp::acceptor door, std::shared_ptr<name_addresses> names, holder of);
 
-    /// Answers questions for names with addresses that stand for them, where the ticket's policy allows a name.
-    /// Nothing is asked of anybody else.
-    awaitable<> serve_names(asio::ip::udp::socket questions, std::shared_ptr<name_addresses> names, holder of);
+    /// Answers DNS queries for the names that the ticket's policy allows, until it is cancelled. Nobody is asked for
+    /// them: a name is resolved when a client connects to it.
+    awaitable<> serve_names(asio::ip::udp::socket socket, std::shared_ptr<name_addresses> names, holder of);
 
 private:
-    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place);
-    awaitable<> accept(asio::ip::tcp::acceptor door, std::function<void(asio::ip::tcp::socket client)> take);
-    std::string answer_question(std::string_view message, name_addresses& names, const holder& of);
-
     struct entry {
         std::shared_ptr<egress_ticket> ticket;
         std::vector<std::weak_ptr<proxy_connection>> open;
     };
     using entries = std::map<const egress_ticket*, entry>;
     static void end(entries& of, const egress_ticket* ticket);
+    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place);
 
     asio::any_io_executor executor_;
     std::shared_ptr<task_group> tasks_;

@@ -34,6 +34,54 @@ egress_verdict not_listed(const host& who, std::uint16_t port)
                        "allows.");
 }
 
+egress_verdict not_in_network(const host& who, std::uint16_t port)
+{
+    const std::string place = who.with_port(port);
+    return refused("network", place +
+                                  " is refused: it is not in the sandbox's network; allow it with set_network, "
+                                  "\"allow\": [..., \"" +
+                                  place + "\"].");
+}
+
+egress_verdict above_ceiling(const host& who, std::uint16_t port)
+{
+    return refused(
+        "SANDBOX_NETWORK_ALLOWED",
+        who.with_port(port) + " is refused: the operator's SANDBOX_NETWORK_ALLOWED does not allow it to sandboxes.");
+}
+
+// `addressed`: an entry * does not stand for addresses.
+bool list_allows(const std::vector<egress_entry>& list, const host& who, std::uint16_t port, bool addressed)
+{
+    bool listed = false;
+    for (const auto& entry : list) {
+        if (!entry.names(who, port)) continue;
+        if (entry.refuses) return false;
+        if (addressed && who.address && entry.is == egress_entry::kind::any) continue;
+        listed = listed || entry.port == port || !is_bad_port(port);
+    }
+    return listed;
+}
+
+bool list_names_port(const std::vector<egress_entry>& list, const host& who, std::uint16_t port)
+{
+    return std::any_of(list.begin(), list.end(), [&](const auto& entry) {
+        return !entry.refuses && entry.port == port && entry.names(who, port);
+    });
+}
+
+bool list_refuses(const std::vector<egress_entry>& list, const boost::asio::ip::address& address, std::uint16_t port)
+{
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& entry) { return entry.refuses && entry.holds(address, port); });
+}
+
+void add_ports(std::vector<std::uint16_t>& ports, const std::vector<egress_entry>& list)
+{
+    for (const auto& entry : list)
+        if (entry.port != 0) ports.push_back(entry.port);
+}
+
 std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const char* setting)
 {
     std::vector<egress_entry> entries;
@@ -60,82 +108,14 @@ void check_opened(const std::vector<egress_entry>& entries)
     }
 }
 
-// Negative entries alone allow everything else.
-std::vector<egress_entry> with_others(std::vector<egress_entry> list)
-{
-    const bool only_negative = std::all_of(list.begin(), list.end(), [](const auto& e) { return e.refuses; });
-    if (only_negative && !list.empty()) list.push_back(egress_entry());
-    return list;
-}
-
-enum class listing : std::uint8_t { absent, listed, listed_with_port };
-
-listing look_up_entry(const std::vector<egress_entry>& list, const host& who, std::uint16_t port)
-{
-    listing best = listing::absent;
-    for (const auto& entry : list) {
-        if (!entry.names(who, port)) continue;
-        if (entry.refuses) return listing::absent;
-        best = std::max(best, entry.port == port ? listing::listed_with_port : listing::listed);
-    }
-    return best;
-}
-
-egress_verdict bad_port(const host& who, std::uint16_t port)
-{
-    return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
-                               " belongs to another service than the web.");
-}
-
 }  // namespace
 
 egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened)
-    : domains_(with_others(std::move(domains))), opened_(std::move(opened))
+    : domains_(std::move(domains)), opened_(std::move(opened))
 {
-}
-
-egress_policy egress_policy::of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
-                                        std::vector<egress_entry> opened)
-{
-    egress_policy policy(std::move(allow), std::move(opened));
-    policy.ceiling_ = with_others(std::move(ceiling));
-    return policy;
-}
-
-const char* egress_policy::opening_setting() const
-{
-    return ceiling_ ? "SANDBOX_NETWORK_PRIVATE" : "WEB_ALLOWED_PRIVATE";
-}
-
-bool egress_policy::names_port(const host& who, std::uint16_t port) const
-{
-    const bool own = look_up_entry(domains_, who, port) == listing::listed_with_port;
-    return own && (!ceiling_ || look_up_entry(*ceiling_, who, port) == listing::listed_with_port);
-}
-
-egress_verdict egress_policy::judge_listed(const host& who, std::uint16_t port, const std::string& shown) const
-{
-    if (look_up_entry(*ceiling_, who, port) == listing::absent)
-        return refused("SANDBOX_NETWORK_ALLOWED", shown +
-                                                      " is refused: SANDBOX_NETWORK_ALLOWED of this server does not "
-                                                      "allow it, so no sandbox reaches it.");
-    if (look_up_entry(domains_, who, port) == listing::absent)
-        return refused("network", shown +
-                                      " is refused: it is not in the sandbox's network. set_network, with it in "
-                                      "allow, lets programs of the sandbox reach it.");
-    if (is_bad_port(port) && !names_port(who, port)) return bad_port(who, port);
-    return allowed("network");
-}
-
-egress_verdict egress_policy::judge(const host& who) const
-{
-    std::vector<std::uint16_t> ports{443, 80};
-    for (const auto* list : {&domains_, &*ceiling_})
-        for (const auto& entry : *list)
-            if (entry.port != 0) ports.push_back(entry.port);
-    for (const auto port : ports)
-        if (auto verdict = judge_listed(who, port, who.text()); verdict.allowed) return verdict;
-    return judge_listed(who, ports.front(), who.text());
+    // Negative entries alone allow everything else.
+    const bool only_negative = std::all_of(domains_.begin(), domains_.end(), [](const auto& e) { return e.refuses; });
+    if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
 }
 
 egress_policy egress_policy::from_settings(const settings& config, const std::vector<std::string>& opened)
@@ -145,6 +125,44 @@ egress_policy egress_policy::from_settings(const settings& config, const std::ve
     auto entries = read_entries(names, "WEB_ALLOWED_PRIVATE");
     check_opened(entries);
     return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(entries));
+}
+
+egress_policy egress_policy::of_sandbox(entries allow, entries ceiling, entries opened)
+{
+    egress_policy policy;
+    policy.domains_ = std::move(allow);
+    policy.ceiling_ = std::move(ceiling);
+    policy.opened_ = std::move(opened);
+    return policy;
+}
+
+egress_verdict egress_policy::judge(const host& who) const
+{
+    // The last one is a port that no list names, as all those that are not in `ports`.
+    std::vector<std::uint16_t> ports{443, 80, 65535};
+    add_ports(ports, domains_);
+    if (ceiling_) add_ports(ports, *ceiling_);
+    add_ports(ports, opened_);
+    for (const auto port : ports)
+        if (auto verdict = judge(who, port); verdict.allowed) return verdict;
+    return judge(who, 443);
+}
+
+bool egress_policy::names_port(const host& who, std::uint16_t port) const
+{
+    if (!list_names_port(domains_, who, port)) return false;
+    if (!ceiling_ || list_names_port(*ceiling_, who, port)) return true;
+    return !is_bad_port(port) && std::any_of(ceiling_->begin(), ceiling_->end(), [](const auto& entry) {
+        return entry.is == egress_entry::kind::any && entry.port == 0 && !entry.refuses;
+    });
+}
+
+// The operator's list comes first, because what it refuses no call can allow.
+egress_verdict egress_policy::judge_in_sandbox(const host& who, std::uint16_t port) const
+{
+    if (!list_allows(*ceiling_, who, port, false)) return above_ceiling(who, port);
+    if (!list_allows(domains_, who, port, true)) return not_in_network(who, port);
+    return who.address ? judge(who, *who.address, port) : allowed("network");
 }
 
 bool egress_policy::opened_by_name(const host& who, std::uint16_t port) const
@@ -166,10 +184,7 @@ bool egress_policy::opened(const host& who, const boost::asio::ip::address& addr
 
 egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
 {
-    if (ceiling_) {
-        auto verdict = judge_listed(who, port, who.with_port(port));
-        return verdict.allowed && who.address ? judge(who, *who.address, port) : verdict;
-    }
+    if (ceiling_) return judge_in_sandbox(who, port);
     bool listed = false, port_named = false;
     for (const auto& entry : domains_) {
         if (!entry.names(who, port)) continue;
@@ -179,24 +194,26 @@ egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
     }
     const bool is_opened = opened_by_name(who, port);
     if (!listed && !is_opened) return not_listed(who, port);
-    if (is_bad_port(port) && !port_named && !is_opened) return bad_port(who, port);
+    if (is_bad_port(port) && !port_named && !is_opened)
+        return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
+                                   " belongs to another service than "
+                                   "the web.");
     return who.address ? judge(who, *who.address, port)
                        : allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
 }
 
 egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
 {
-    const auto refuses = [&](const egress_entry& entry) { return entry.refuses && entry.holds(address, port); };
-    if (std::any_of(domains_.begin(), domains_.end(), refuses)) return not_listed(who, port);
-    if (ceiling_ && std::any_of(ceiling_->begin(), ceiling_->end(), refuses))
-        return judge_listed(host{address.to_string(), address}, port, address.to_string());
+    if (ceiling_ && list_refuses(*ceiling_, address, port)) return above_ceiling(who, port);
+    if (list_refuses(domains_, address, port)) return ceiling_ ? not_in_network(who, port) : not_listed(who, port);
+    const std::string setting = ceiling_ ? "SANDBOX_NETWORK_PRIVATE" : "WEB_ALLOWED_PRIVATE";
     const std::string range(special_range(address));
     if (range.empty()) return allowed("public");
-    if (opened(who, address, port)) return allowed(opening_setting());
+    if (opened(who, address, port)) return allowed(setting);
     const std::string leads = who.address ? "" : " leads to " + address.to_string() + ", which";
     return refused(range, who.with_port(port) + leads + " is refused: that address is not public (" + range +
-                              "). Only public addresses may be reached; the operator can open others with " +
-                              opening_setting() + ".");
+                              "). Only public addresses may be reached; the operator can open others with " + setting +
+                              ".");
 }
 
 }  // namespace cmcp

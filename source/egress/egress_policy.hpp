@@ -48,15 +48,18 @@ public:
     /// config_error.
     static egress_policy from_settings(const settings& config, const std::vector<std::string>& opened = {});
 
-    /// Of the programs of a sandbox: what `allow` and `ceiling` both name. Ports that never carry web traffic must be
-    /// named in both. `opened` opens what is not public.
+    /// For the code in a sandbox. `allow`, the sandbox's own list, and `ceiling`, the operator's, must both allow; a
+    /// list without an entry that allows, allows nothing. An address is allowed by an entry of addresses in `allow`
+    /// alone. A port of another service than the web must stand in an entry of both. `opened`: what may be reached
+    /// though it is not public.
     static egress_policy of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
                                     std::vector<egress_entry> opened);
 
-    /// Of a sandbox: whether any port of the host could be reached.
+    /// Whether any port of the host may be reached; if none, the refusal is the one of port 443.
     egress_verdict judge(const host& who) const;
 
-    /// Whether each list has an entry for the host with this very port.
+    /// Whether an entry that allows the host names this very port. The ceiling of a sandbox must name it, too; its
+    /// entry * names every port of the web.
     bool names_port(const host& who, std::uint16_t port) const;
 
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
@@ -66,14 +69,14 @@ public:
     egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
 private:
-    egress_verdict judge_listed(const host& who, std::uint16_t port, const std::string& shown) const;
-    const char* opening_setting() const;
+    using entries = std::vector<egress_entry>;
+    egress_verdict judge_in_sandbox(const host& who, std::uint16_t port) const;
     bool opened_by_name(const host& who, std::uint16_t port) const;
     bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
-    std::vector<egress_entry> domains_{egress_entry{}};
-    std::vector<egress_entry> opened_;
-    std::optional<std::vector<egress_entry>> ceiling_;  ///< of a sandbox
+    entries domains_{egress_entry{}};
+    entries opened_;
+    std::optional<entries> ceiling_;  ///< the policy is of a sandbox
 };
 
 }  // namespace cmcp

@@ -67,10 +67,9 @@ public:
     void lead_into(way_into_sandbox sandbox) { inside_ = std::move(sandbox); }
     const way_into_sandbox& inside() const { return inside_; }  ///< empty: the ticket is for the outside
 
-    /// From now on what goes out must say the name that it was let out for: a tunnel's client by its server name (TLS)
-    /// or by the Host of each request.
-    void hold_to_names() { holds_to_names_ = true; }
-    bool holds_to_names() const { return holds_to_names_; }
+    /// From now on what a client says first (TLS, HTTP) must be for the name that its connection is for.
+    void hold_to_names() { held_to_names_ = true; }
+    bool held_to_names() const { return held_to_names_; }
 
     /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
@@ -104,7 +103,7 @@ private:
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
     way_into_sandbox inside_;
-    bool holds_to_names_ = false;
+    bool held_to_names_ = false;
     std::deque<egress_refusal> refusals_;
     std::uint64_t bytes_ = 0;
     std::size_t connections_ = 0;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/network_v4.hpp>
+#include <boost/asio/ip/network_v6.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,42 +13,44 @@
 
 namespace cmcp {
 
-/// The addresses that stand for names in one network without a way out. The name of a connection is known by the
-/// address that it was made to. The ranges are those of jail/doors.hpp, where they are local.
+/// The ranges whose addresses stand for names in a sandbox's network. They are local there, so that nothing sent to
+/// them leaves by itself. source/jail has its own copy, because it makes the routes and includes nothing of this.
+boost::asio::ip::network_v4 named_range_v4();  ///< 198.18.0.0/15
+boost::asio::ip::network_v6 named_range_v6();  ///< fd63:6d63:7000::/64
+
+/// The addresses that stand for names in one sandbox's network. A name keeps its addresses while it is remembered; of
+/// too many names, the one that was not used for the longest time is forgotten. Addresses are given out in turn through
+/// the whole range, because a program may remember those of a forgotten name.
 class name_addresses {
 public:
-    struct range {
-        boost::asio::ip::address_v4 v4 = boost::asio::ip::address_v4({198, 18, 0, 0});
-        std::uint32_t size = 1u << 17;  ///< addresses of it; the first and the last one stand for nothing
-        boost::asio::ip::address_v6 v6 =
-            boost::asio::ip::address_v6({0xfd, 0x63, 0x6d, 0x63, 0x70, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-    };
-    static constexpr std::size_t most_names = 4096;  ///< the longest unused one makes room
+    /// `v4` has more addresses than twice `most` names need.
+    explicit name_addresses(boost::asio::ip::network_v4 v4 = named_range_v4(), std::size_t most = 4096);
 
-    /// `with_v6`: connections to the addresses of IPv6 arrive, too.
-    explicit name_addresses(bool with_v6) : name_addresses(with_v6, range()) {}
-    name_addresses(bool with_v6, range of) : range_(of), with_v6_(with_v6) {}
+    /// `name`: as of read_host.
+    boost::asio::ip::address address_of(const std::string& name, bool v6);
 
-    bool has_v6() const { return with_v6_; }
-    boost::asio::ip::address_v4 v4_of(const std::string& name);
-    boost::asio::ip::address_v6 v6_of(const std::string& name);
-    std::optional<std::string> name_of(const boost::asio::ip::address& address);  ///< of IPv4 in IPv6, too
+    /// Nothing when the address stands for no name. An IPv4-mapped address is taken as that IPv4 address.
+    std::optional<std::string> name_of(const boost::asio::ip::address& address);
+
+    std::size_t size() const { return latest_.size(); }
 
 private:
     struct entry {
-        std::uint32_t number;
-        std::list<std::string>::iterator use;
+        std::string name;
+        std::uint32_t index = 0;
     };
-    std::uint32_t number_of(const std::string& name);
-    std::optional<std::uint32_t> number_in(const boost::asio::ip::address& address) const;
-    void forget_oldest();
+    using place = std::list<entry>::iterator;
 
-    range range_;
-    bool with_v6_;
-    std::uint32_t last_ = 0;  // given; the next ones follow, so that none comes back soon
-    std::list<std::string> by_use_;
-    std::map<std::string, entry> names_;
-    std::map<std::uint32_t, std::string> numbers_;
+    place remember(const std::string& name);
+    std::uint32_t next_free();
+    std::optional<std::uint32_t> index_of(const boost::asio::ip::address& address) const;
+
+    boost::asio::ip::network_v4 v4_;
+    std::size_t most_;
+    std::uint32_t last_ = 0;
+    std::list<entry> latest_;  ///< the latest used one first
+    std::map<std::string, place> by_name_;
+    std::map<std::uint32_t, place> by_index_;
 };
 
 }  // namespace cmcp

@@ -2,13 +2,10 @@
 
 #include "async/asio.hpp"
 #include "egress/client_opening.hpp"
-#include "egress/egress_connector.hpp"
-#include "egress/egress_place.hpp"
+#include "egress/egress_relay.hpp"
 #include "egress/web_url.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
@@ -21,61 +18,57 @@
 
 namespace cmcp {
 
-/// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6). Or one
-/// that came to an address that stands for a name: its opening must say that name, and each of its requests (HTTP/1)
-/// must; other protocols pass at ports that the policy names for the host. So must the client of a CONNECT whose ticket
-/// holds to names.
-class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
+/// The host and port that a connection is for.
+struct egress_place {
+    host who;
+    std::uint16_t port = 0;
+};
+
+/// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6). With a
+/// place, a client that believes to be connected to that place: its first bytes are judged before one of them leaves.
+/// The same goes for what comes through a CONNECT of a ticket that is held to names.
+class proxy_connection : public egress_relay {
 public:
-    /// `stands_for`: nothing for a client of the proxy.
     proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket,
-                     std::optional<egress_place> stands_for = std::nullopt);
-    proxy_connection(const proxy_connection&) = delete;
-    proxy_connection& operator=(const proxy_connection&) = delete;
+                     std::optional<egress_place> place = std::nullopt);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
-
-    void close();  ///< both sides, at once
 
 private:
     using request_parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
     using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
+    enum class dialect { http, tls, other };
+
+    awaitable<> serve_requests();
     awaitable<bool> serve_one();  ///< false: the connection ends
-    awaitable<> serve_named();    ///< of `named_`
-    awaitable<client_opening> read_opening();
-    awaitable<> wait_for_bytes();
-    bool may_open(const client_opening& opening);
-    awaitable<bool> tunnel(std::string authority);
-    awaitable<> pass_both_ways();
-    std::optional<web_url> target_of(const request_parser& request, std::string& problem) const;
+    awaitable<> tunnel(std::string authority);
     awaitable<bool> forward(request_parser& request);
     awaitable<bool> reach(host who, std::uint16_t port);  ///< fills upstream_ or answers with the reason
     awaitable<bool> send_request(request_parser& request);
     awaitable<bool> send_response(bool was_head, bool client_stays, bool upgrades);
-    awaitable<bool> switch_protocol(response_parser& response);
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
-    static awaitable<> copy(std::shared_ptr<proxy_connection> self, bool outward);
+    awaitable<> refuse(std::string rule, std::string sentence);  ///< answers, and keeps it in ticket and audit
+    void note_refusal(const std::string& rule, const std::string& sentence);
+    bool takes_upgrade(const request_parser& request) const;
 
-    bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes
-    void watch_idle();              ///< close() when nothing moves for the ticket's limit from now on
-    void wait_until_idle();
+    // Of a connection for a place:
+    awaitable<> serve_place();
+    awaitable<> serve_silent_client();
+    awaitable<> serve_opening();
+    awaitable<> refuse_in_its_words(std::string rule, std::string sentence);
+    awaitable<bool> speaks_within(std::chrono::milliseconds limit);
+    awaitable<bool> server_speaks_first();
+    awaitable<client_opening> read_opening();
+    static awaitable<> copy_when_judged(std::shared_ptr<proxy_connection> self);
+    awaitable<bool> reach_place();
+    static dialect dialect_of(client_opening::kind is);
+    std::string opening_problem(const client_opening& opening) const;  ///< empty: it is passed on
 
-    using clock = std::chrono::steady_clock;
-    static constexpr std::uint32_t header_limit = 64 * 1024;
-
-    asio::ip::tcp::socket client_;
-    std::shared_ptr<egress_ticket> ticket_;
-    std::optional<egress_place> named_;
-    client_opening::kind speaks_ = client_opening::kind::http;
-    boost::beast::flat_buffer from_client_;
-    boost::beast::flat_buffer from_upstream_;
-    std::optional<egress_socket> upstream_;
-    std::string upstream_name_;
-    std::uint16_t upstream_port_ = 0;
     std::vector<char> piece_;
-    asio::steady_timer idle_;
-    clock::time_point last_moved_;
+    std::optional<egress_place> place_;
+    dialect speaks_ = dialect::http;  ///< in which a refusal is told
+    bool fresh_ = false;              ///< nothing was sent to upstream_ yet
 };
 
 }  // namespace cmcp

@@ -1,8 +1,8 @@
+#include "egress/named_request.hpp"
 #include "egress/proxy_connection.hpp"
 #include "egress/web_url.hpp"
+#include "text/ascii.hpp"
 
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/read.hpp>
@@ -35,23 +35,28 @@ template <class Message>
 void erase_hop_by_hop(Message& message)
 {
     const std::string named(message[http::field::connection]);
-    for (const auto token : http::token_list(named)) message.erase(token);
     using http::field;
+    for (const auto token : http::token_list(named)) {
+        const auto name = http::string_to_field(token);  // the body is passed on, so what frames it is, too
+        if (name != field::content_length && name != field::transfer_encoding) message.erase(token);
+    }
     for (const auto name : {field::connection, field::proxy_connection, field::keep_alive, field::proxy_authorization,
                             field::proxy_authenticate, field::te, field::upgrade, field::expect})
         message.erase(name);
 }
 
-bool wants_websocket(const http::request_header<>& head)
+template <class Message>
+void keep_upgrade(Message& message)
 {
-    return beast::iequals(head[http::field::upgrade], "websocket") &&
-           http::token_list(head[http::field::connection]).exists("upgrade");
+    message.set(http::field::upgrade, "websocket");
+    message.set(http::field::connection, "Upgrade");
 }
 
-void keep_upgrade(http::fields& of)
+web_url absolute_url(std::string_view target)
 {
-    of.set(http::field::connection, "upgrade");
-    of.set(http::field::upgrade, "websocket");
+    auto url = web_url::parse(target);
+    if (url.secure) throw bad_url("only http:// addresses can be asked for; use CONNECT for others.");
+    return url;
 }
 
 bool ok_or_more(boost::system::error_code failure) { return !failure || failure == http::error::need_buffer; }
@@ -64,7 +69,9 @@ awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer,
 {
     http::serializer<isRequest, http::buffer_body> serializer(parser.get());
     auto& body = parser.get().body();
-    if (!parser.is_done()) buffer.reserve(piece.size());  // Beast reads as much at once as there is room for
+    constexpr std::size_t piece_bytes = 64 * 1024;
+    if (!parser.is_done()) piece.resize(piece_bytes);
+    if (!parser.is_done()) buffer.reserve(piece_bytes);  // Beast reads as much at once as there is room for
     for (bool header = true; header || !parser.is_done() || !serializer.is_done(); header = false) {
         body.data = nullptr;
         body.size = 0;
@@ -88,21 +95,36 @@ awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer,
 
 }  // namespace
 
+// RFC 6455 section 4.1. Only a request without a body, because its end would be read as the new protocol's begin.
+bool proxy_connection::takes_upgrade(const request_parser& parser) const
+{
+    const auto& request = parser.get();
+    const std::string connection(request[http::field::connection]);
+    return (place_ || ticket_->held_to_names()) && parser.is_done() && request.method() == http::verb::get &&
+           equal_ignoring_case(request[http::field::upgrade], "websocket") &&
+           http::token_list(connection).exists("upgrade");
+}
+
 awaitable<bool> proxy_connection::forward(request_parser& request)
 {
+    std::optional<web_url> url;
     std::string problem;
-    const auto url = target_of(request, problem);
-    if (!url) {
-        const unsigned status = named_ ? 403 : 400;
-        const std::string rule = named_ ? "name" : "bad request";
-        co_await answer(status, rule, std::move(problem));
-        co_return false;
+    try {
+        url = place_ ? named_request_url(request.get(), place_->who, place_->port)
+                     : absolute_url(std::string_view(request.get().target()));
+    } catch (const bad_url& failure) {
+        problem = failure.what();
     }
+    if (!url && place_) co_await refuse("host", problem);
+    if (!url && !place_) co_await answer(400, "bad request", problem);
+    if (!url) co_return false;
     const bool was_head = request.get().method() == http::verb::head;
-    const bool upgrades = named_ && wants_websocket(request.get());
     const bool client_stays = request.keep_alive();
-    const bool reached = co_await reach(url->who, url->port);
+    const bool upgrades = takes_upgrade(request);
+    bool reached = place_ && fresh_;
+    if (!reached) reached = co_await reach(url->who, url->port);
     if (!reached) co_return false;
+    fresh_ = false;
     erase_hop_by_hop(request.get());
     request.get().target(url->target);
     request.get().set(http::field::host, url->authority());
@@ -122,23 +144,10 @@ awaitable<bool> proxy_connection::send_request(request_parser& request)
     co_return sent;
 }
 
-awaitable<bool> proxy_connection::switch_protocol(response_parser& response)
-{
-    auto& head = response.get();
-    erase_hop_by_hop(head);
-    keep_upgrade(head);
-    http::serializer<false, http::buffer_body> serializer(head);
-    auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
-    if (failure) co_return false;
-    auto [stopped, early] = co_await asio::async_write(client_, from_upstream_.data(), as_tuple);
-    if (!stopped && moved(sent + early)) co_await pass_both_ways();
-    co_return false;
-}
-
 awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays, bool upgrades)
 {
     std::optional<response_parser> response;
-    do {  // 1xx answers are for us
+    do {  // 1xx answers are for us, but for the one that ends HTTP
         response.emplace();
         response->header_limit(header_limit);
         response->body_limit(boost::none);
@@ -150,20 +159,22 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
             co_await answer(502, "bad response", std::move(sentence));
         }
         if (failure) co_return false;
-        last_moved_ = clock::now();
-        const bool switches = response->get().result() == http::status::switching_protocols;
-        if (switches && upgrades) co_return co_await switch_protocol(*response);
-    } while (response->get().result_int() / 100 == 1);
+        note_moved();
+        upgrades = upgrades && response->get().result() == http::status::switching_protocols;
+    } while (response->get().result_int() / 100 == 1 && !upgrades);
     auto& head = response->get();
     erase_hop_by_hop(head);
     head.version(11);
     if (response->need_eof()) head.chunked(true);
     head.keep_alive(client_stays);
+    if (upgrades) keep_upgrade(head);
     const auto count = [this](std::size_t bytes) { return moved(bytes); };
     if (was_head || response->is_done()) {
         http::serializer<false, http::buffer_body> serializer(head);
         auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
-        co_return !failure && count(sent) && client_stays;
+        if (failure || !count(sent)) co_return false;
+        if (upgrades) co_await relay();
+        co_return client_stays && !upgrades;
     }
     const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
     co_return whole&& client_stays;

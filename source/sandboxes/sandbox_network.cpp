@@ -58,13 +58,10 @@ std::vector<std::string> hosts_in(const sandbox_record& record)
 
 /// The doors of a live cell. What serves them ends with it, and with that the cell's network.
 struct sandbox_network::live_network {
-    live_network(const asio::any_io_executor& executor, bool with_v6)
-        : names(std::make_shared<name_addresses>(with_v6)), doors(executor)
-    {
-    }
+    explicit live_network(const asio::any_io_executor& executor) : doors(executor) {}
 
     std::shared_ptr<std::shared_ptr<egress_ticket>> ticket = std::make_shared<std::shared_ptr<egress_ticket>>();
-    std::shared_ptr<name_addresses> names;
+    std::shared_ptr<name_addresses> names = std::make_shared<name_addresses>();
     task_group doors;
 };
 
@@ -173,8 +170,7 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
     live_.erase(cell.cell);
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
-    const bool with_v6 = protocol_of<tcp>(doors.back().get()) == tcp::v6();
-    auto live = std::make_unique<live_network>(executor_, with_v6);
+    auto live = std::make_unique<live_network>(executor_);
     *live->ticket = issue(*record);
     const auto holder = [slot = live->ticket] { return *slot; };
     auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));

@@ -28,7 +28,6 @@ public:
         socket_.connect(door.local_endpoint());
         guard.serve(door.accept(), ticket);
     }
-    /// The same for a client of a door that is served already.
     proxy_client(asio::io_context& io, const asio::ip::tcp::endpoint& door) : io_(io), socket_(io)
     {
         socket_.connect(door);
@@ -74,6 +73,19 @@ private:
     asio::ip::tcp::socket socket_;
     std::string buffer_;
 };
+
+inline std::vector<egress_entry> entries_of(const std::vector<std::string>& texts)
+{
+    std::vector<egress_entry> entries;
+    for (const auto& text : texts) entries.push_back(egress_entry::parse(text));
+    return entries;
+}
+
+inline egress_policy sandbox_rules(const std::vector<std::string>& allow, const std::vector<std::string>& ceiling,
+                                   const std::vector<std::string>& opened = {})
+{
+    return egress_policy::of_sandbox(entries_of(allow), entries_of(ceiling), entries_of(opened));
+}
 
 /// A web server behind a guard that has its address opened.
 struct guard_stage {

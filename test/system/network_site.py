@@ -50,6 +50,9 @@ class Site(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.partition("?")[0]
+        if "secret" in self.path + self.headers.get("Host", ""):
+            with open(FOLDER / "reached", "a", encoding="utf-8") as log:
+                log.write(f"{self.headers['Host']} {self.path}\n")
         if self.headers.get("Upgrade", "").lower() == "websocket":
             self.websocket()
         elif path.startswith("/git/"):
@@ -63,6 +66,8 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.answer("".join(f'<a href="{name}">{name[7:]}</a>' for name in names).encode(), "text/html")
         elif path in Index.files:
             self.answer(Index.files[path], "application/octet-stream")
+        elif path.startswith("/apt/"):
+            self.apt(path[5:])
         elif path == "/away":
             self.answer(b"", status=302, Location="https://elsewhere.test/secret")
         elif path.startswith("/big/"):
@@ -75,6 +80,14 @@ class Site(http.server.BaseHTTPRequestHandler):
             return self.git()
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.answer(b"taken " + body)
+
+    def apt(self, name):
+        """A repository of apt in one folder (sources.list(5)), of one package."""
+        name = name.removeprefix("./")
+        if name in ("Packages", "hail.deb"):
+            self.answer((FOLDER / name).read_bytes())
+        else:
+            self.answer(b"", status=404)
 
     def git(self):
         """git http-backend as a CGI program (git-http-backend(1))."""
@@ -101,6 +114,22 @@ class Site(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+def speak_grpc(address):
+    """An echo over gRPC, whose messages are bytes."""
+    import grpc
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Echo(grpc.GenericRpcHandler):
+        def service(self, call):
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: request.upper()) if call.method == "/test.Echo/Say" else None
+
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[Echo()])
+    keys = grpc.ssl_server_credentials([((FOLDER / "site.key").read_bytes(), (FOLDER / "site.pem").read_bytes())])
+    server.add_secure_port(f"{address}:8443", keys)
+    server.start()
+    return server
 
 
 class Lines(socketserver.StreamRequestHandler):
@@ -144,8 +173,9 @@ def main():
     servers.append(LineServer((sys.argv[2], 2525), Lines))
     for each in servers:
         threading.Thread(target=each.serve_forever, daemon=True).start()
+    grpc = speak_grpc(sys.argv[2])
     print("ready", flush=True)
-    threading.Event().wait()
+    grpc.wait_for_termination()
 
 
 main()

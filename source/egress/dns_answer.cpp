@@ -1,0 +1,84 @@
+#include "egress/dns_answer.hpp"
+
+#include "egress/dns_question.hpp"
+
+#include <cstdint>
+
+namespace cmcp {
+namespace {
+
+namespace ip = boost::asio::ip;
+
+enum rcode : std::uint16_t { no_error = 0, form_error = 1, name_error = 3, not_implemented = 4 };
+constexpr std::uint16_t type_a = 1, type_aaaa = 28, class_in = 1;
+constexpr std::uint32_t seconds_to_live = 60;
+
+void put_word(std::string& into, std::uint32_t word)
+{
+    into += static_cast<char>(word >> 8 & 0xff);
+    into += static_cast<char>(word & 0xff);
+}
+
+// RFC 1035 section 4.1.1. A resolver that asks for recursion wants to read that there is some.
+std::string begin_answer(const dns_question& question, rcode code, std::uint16_t records)
+{
+    constexpr unsigned response = 0x8000, recursion_desired = 0x0100, recursion_available = 0x0080;
+    std::string answer;
+    put_word(answer, question.id);
+    put_word(answer, response | (question.flags & (0x7800u | recursion_desired)) | recursion_available | code);
+    put_word(answer, question.bytes.empty() ? 0 : 1);
+    put_word(answer, records);
+    put_word(answer, 0);
+    put_word(answer, 0);
+    return answer.append(question.bytes);
+}
+
+std::string with_address(const dns_question& question, const ip::address& address)
+{
+    constexpr std::uint32_t name_of_question = 0xc00c;  // a pointer to it (RFC 1035 section 4.1.4)
+    std::string answer = begin_answer(question, no_error, 1);
+    for (const std::uint32_t word : {name_of_question, std::uint32_t{question.type}, std::uint32_t{class_in}})
+        put_word(answer, word);
+    put_word(answer, 0);
+    put_word(answer, seconds_to_live);
+    put_word(answer, address.is_v6() ? 16 : 4);
+    const auto add = [&](const auto& bytes) { answer.append(bytes.begin(), bytes.end()); };
+    address.is_v6() ? add(address.to_v6().to_bytes()) : add(address.to_v4().to_bytes());
+    return answer;
+}
+
+// RFC 6761 section 6.3.
+ip::address loopback(bool v6)
+{
+    return v6 ? ip::address(ip::address_v6::loopback()) : ip::address(ip::address_v4::loopback());
+}
+
+// Addresses have no names here, and programs ask for them so often that a refusal would only be noise.
+std::optional<host> host_of(const dns_question& question)
+{
+    if (question.network_class != class_in || question.name.ends_with(".arpa")) return std::nullopt;
+    try {
+        host who = read_host(question.name);
+        return who.address ? std::nullopt : std::optional(who);
+    } catch (const bad_host&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> answer_names(std::string_view query, name_addresses& names, const name_judge& judge)
+{
+    const auto question = dns_question::read(query);
+    if (question.is == dns_question::state::dropped) return std::nullopt;
+    if (question.is == dns_question::state::not_supported) return begin_answer(question, not_implemented, 0);
+    if (question.is == dns_question::state::malformed) return begin_answer(question, form_error, 0);
+    const auto who = host_of(question);
+    const bool local = who && (who->name == "localhost" || who->name.ends_with(".localhost"));
+    if (!who || (!local && !judge(*who))) return begin_answer(question, name_error, 0);
+    const bool v6 = question.type == type_aaaa;
+    if (!v6 && question.type != type_a) return begin_answer(question, no_error, 0);
+    return with_address(question, local ? loopback(v6) : names.address_of(who->name, v6));
+}
+
+}  // namespace cmcp
