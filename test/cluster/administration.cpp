@@ -1,4 +1,3 @@
-#include "http/member_caller.hpp"
 #include "test/cluster/two_servers.hpp"
 #include "test/support/catch.hpp"
 
@@ -14,18 +13,6 @@ raw_response ask(member_server& at, std::string_view method, std::string_view pa
 {
     const std::string head = std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n";
     return request(at.server(), head + who + "\r\n");
-}
-
-// The field by which members say for whom they ask, from a client.
-std::string claim_of_root()
-{
-    auto who = std::make_shared<login>();
-    who->principal = "root";
-    who->scopes = scope_set::all();
-    member_caller said;
-    said.who = who;
-    said.address = "10.0.0.1";
-    return std::string(member_caller_field) + ": " + written(said) + "\r\n";
 }
 
 json::array nodes_of(const raw_response& answer)

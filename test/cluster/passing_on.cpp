@@ -1,4 +1,3 @@
-#include "http/member_caller.hpp"
 #include "test/cluster/two_servers.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/tls_peer.hpp"
@@ -30,17 +29,6 @@ std::string session_of(member_server& at)
 {
     auto begun = request(at.server(), initialize());
     return begun.field("mcp-session-id");
-}
-
-std::string forged()
-{
-    auto who = std::make_shared<login>();
-    who->principal = "root";
-    who->scopes = scope_set::all();
-    member_caller said;
-    said.who = who;
-    said.address = "10.0.0.1";
-    return std::string(member_caller_field) + ": " + written(said) + "\r\n";
 }
 
 }  // namespace
@@ -146,11 +134,11 @@ TEST_CASE("a handle of an unknown server is answered here, and nobody is connect
 TEST_CASE("a client cannot say that it is a member")
 {
     two_servers both;
-    const auto call = modern_call("whose", "sbx_n1" + std::string(random_part), forged());
+    const auto call = modern_call("whose", "sbx_n1" + std::string(random_part), claim_of_root());
     CHECK(structured(request(both.one->server(), call)).at("principal") == "ann");
-    const auto passed = modern_call("whose", of_two, forged());
+    const auto passed = modern_call("whose", of_two, claim_of_root());
     CHECK(structured(request(both.one->server(), passed)).at("principal") == "ann");
-    const auto nameless = post("/mcp", call_2026(1, "whose"), headers_2026("whose") + forged());
+    const auto nameless = post("/mcp", call_2026(1, "whose"), headers_2026("whose") + claim_of_root());
     CHECK(request(both.one->server(), nameless).status == 401);
 }
 
@@ -158,7 +146,7 @@ TEST_CASE("the port for members is closed to others")
 {
     two_servers both;
     const auto open = [&](const tls_peer::terms& terms) { return tls_peer(connected_to(both.one->entrance()), terms); };
-    const auto call = post("/mcp", call_2026(1, "whose"), headers_2026("whose") + forged());
+    const auto call = post("/mcp", call_2026(1, "whose"), headers_2026("whose") + claim_of_root());
     auto without = open({});
     without.send(call);
     CHECK(without.until("\r\n\r\n").empty());

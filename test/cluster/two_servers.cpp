@@ -1,6 +1,7 @@
 #include "test/cluster/two_servers.hpp"
 
 #include "config/setting_kinds.hpp"
+#include "http/member_caller.hpp"
 
 #include <csignal>
 
@@ -166,6 +167,17 @@ std::string modern_call(std::string_view tool, const std::string& sandbox, std::
     const std::string headers = headers_2026(tool) + "Mcp-Param-Sandbox-Id: " + sandbox +
                                 "\r\nAuthorization: Bearer token-of-ann-0123456789\r\n" + std::string(extra);
     return post("/mcp", call_2026(1, tool, R"({"sandbox_id":")" + sandbox + R"("})"), headers);
+}
+
+std::string claim_of_root()
+{
+    auto who = std::make_shared<login>();
+    who->principal = "root";
+    who->scopes = scope_set::all();
+    member_caller said;
+    said.who = who;
+    said.address = "10.0.0.1";
+    return std::string(member_caller_field) + ": " + written(said) + "\r\n";
 }
 
 }  // namespace cmcp::test

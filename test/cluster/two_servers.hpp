@@ -74,6 +74,9 @@ private:
     std::map<std::string, certificates::pair> own_;
 };
 
+/// The field by which members say for whom they ask, in the name of root, as a client may write it.
+std::string claim_of_root();
+
 /// A call of `whose` or another tool in the current revision, with its headers.
 std::string modern_call(std::string_view tool, const std::string& sandbox, std::string_view extra = {});
 
