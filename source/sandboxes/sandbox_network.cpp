@@ -56,7 +56,7 @@ std::vector<std::string> hosts_in(const sandbox_record& record)
 
 }  // namespace
 
-/// The doors of a live cell. What serves them ends with it, and with that the cell's network.
+/// The doors of a live cell. Their service ends with it, and with that the cell's network.
 struct sandbox_network::live_network {
     explicit live_network(const asio::any_io_executor& executor) : doors(executor) {}
 
@@ -112,9 +112,8 @@ void sandbox_network::check(const std::string& entry) const
     if (read.is != egress_entry::kind::exact || read.refuses) return;
     const auto policy = egress_policy::of_sandbox({read}, lists_.ceiling, lists_.opened);
     const host named{read.name, {}};
-    const auto reaches = [&](std::uint16_t port) { return policy.judge(named, port).allowed; };
-    const bool possible = read.port != 0 ? reaches(read.port) : std::ranges::any_of(lists_.ports, reaches);
-    if (!possible)
+    const auto verdict = read.port != 0 ? policy.judge(named, read.port) : policy.judge(named);
+    if (!verdict.allowed)
         refuse(entry + " is not among the hosts that sandboxes of this server may reach (SANDBOX_NETWORK_ALLOWED).");
 }
 
