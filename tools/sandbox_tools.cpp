@@ -36,7 +36,8 @@ fields<new_sandbox> create_fields(bool with_network)
     using input = new_sandbox;
     fields<input> all{{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}};
     field<input> network{"network", &input::network, "Hosts for its programs",
-                         rule::members<network_wish>{network_fields()}};
+                         rule::members<network_wish>{network_fields()},
+                         rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
     network.listed = with_network;
     all.push_back(std::move(network));
     return all;

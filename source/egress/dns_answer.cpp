@@ -53,10 +53,12 @@ ip::address loopback(bool v6)
     return v6 ? ip::address(ip::address_v6::loopback()) : ip::address(ip::address_v4::loopback());
 }
 
-// Addresses have no names here, and programs ask for them so often that a refusal would only be noise.
+// Addresses have no names here, nor have services records (RFC 2782), and programs ask for both so often that a refusal
+// would only be noise.
 std::optional<host> host_of(const dns_question& question)
 {
-    if (question.network_class != class_in || question.name.ends_with(".arpa")) return std::nullopt;
+    const bool is_other = question.name.ends_with(".arpa") || question.name.starts_with('_');
+    if (question.network_class != class_in || is_other) return std::nullopt;
     try {
         host who = read_host(question.name);
         return who.address ? std::nullopt : std::optional(who);

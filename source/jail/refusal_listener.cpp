@@ -48,8 +48,16 @@ bool read_address(const seccomp_notif& call, sockaddr_storage& into)
 
 enum class way : std::uint8_t { none, loopback, door };
 
-std::string destination(const std::string& address, std::uint16_t port, way by, bool has_doors)
+using ports = std::vector<std::uint16_t>;
+
+std::string destination(const std::string& address, std::uint16_t port, way by, const ports& doors)
 {
+    const bool has_doors = !doors.empty();
+    const bool has_door = port == 0 || std::ranges::find(doors, port) != doors.end();  // 0: looks for a route alone
+    if (by == way::door && !has_door)
+        return "connect to port " + std::to_string(port) +
+               " of a host: the sandbox's network has no such port; it has 80, 443 and those that "
+               "SANDBOX_NETWORK_ALLOWED names";
     if (has_doors && by != way::none) return {};
     if (!has_doors && port == name_service) return "name look-up (DNS): the sandbox has no network";
     if (by == way::loopback) return {};
@@ -58,38 +66,45 @@ std::string destination(const std::string& address, std::uint16_t port, way by, 
                       : ": the sandbox has no network");
 }
 
-std::string describe(const sockaddr_in& to, bool has_doors)
+std::string describe(const sockaddr_in& to, const ports& doors)
 {
     char text[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &to.sin_addr, text, sizeof text);
     const std::uint32_t address = ntohl(to.sin_addr.s_addr);
     way by = (address >> 24) == 127 || address == 0 ? way::loopback : way::none;
-    if (stands_for_name(to.sin_addr)) by = way::door;
-    return destination(text, ntohs(to.sin_port), by, has_doors);
+    if (!doors.empty() && stands_for_name(to.sin_addr)) by = way::door;
+    return destination(text, ntohs(to.sin_port), by, doors);
 }
 
-std::string describe(const sockaddr_in6& to, bool has_doors)
+// An address of IPv4 may be written as one of IPv6 (RFC 4291 section 2.5.5.2).
+std::string describe(const sockaddr_in6& to, const ports& doors)
 {
+    if (IN6_IS_ADDR_V4MAPPED(&to.sin6_addr)) {
+        sockaddr_in plain{};
+        plain.sin_port = to.sin6_port;
+        std::memcpy(&plain.sin_addr, to.sin6_addr.s6_addr + 12, sizeof plain.sin_addr);
+        return describe(plain, doors);
+    }
     char text[INET6_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET6, &to.sin6_addr, text, sizeof text);
     way by = IN6_IS_ADDR_LOOPBACK(&to.sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&to.sin6_addr) ? way::loopback : way::none;
-    if (stands_for_name(to.sin6_addr)) by = way::door;
-    return destination("[" + std::string(text) + "]", ntohs(to.sin6_port), by, has_doors);
+    if (!doors.empty() && stands_for_name(to.sin6_addr)) by = way::door;
+    return destination("[" + std::string(text) + "]", ntohs(to.sin6_port), by, doors);
 }
 
-std::string destination_of(const seccomp_notif& call, bool has_doors)
+std::string destination_of(const seccomp_notif& call, const ports& doors)
 {
     sockaddr_storage to{};
     if (!read_address(call, to)) return {};
-    if (to.ss_family == AF_INET) return describe(reinterpret_cast<const sockaddr_in&>(to), has_doors);
-    if (to.ss_family == AF_INET6) return describe(reinterpret_cast<const sockaddr_in6&>(to), has_doors);
+    if (to.ss_family == AF_INET) return describe(reinterpret_cast<const sockaddr_in&>(to), doors);
+    if (to.ss_family == AF_INET6) return describe(reinterpret_cast<const sockaddr_in6&>(to), doors);
     return {};
 }
 
 }  // namespace
 
-refusal_listener::refusal_listener(unique_fd listener, bool has_doors)
-    : listener_(std::move(listener)), has_doors_(has_doors), budget_(each_look)
+refusal_listener::refusal_listener(unique_fd listener, std::vector<std::uint16_t> doors)
+    : listener_(std::move(listener)), doors_(std::move(doors)), budget_(each_look)
 {
     const sizes needed = of_this_kernel();
     call_.resize(needed.call);
@@ -124,7 +139,7 @@ bool refusal_listener::answer()
     // A call of a foreign architecture gets no answer but the end.
     const bool native = is_native(call.data.arch, call.data.nr);
     if (native && call.data.nr == SYS_connect) {
-        note(destination_of(call, has_doors_));
+        note(destination_of(call, doors_));
         reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
         note(syscall_name(call.data.nr, call.data.arch));

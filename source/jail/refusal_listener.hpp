@@ -3,6 +3,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,9 @@ namespace cmcp::sandbox {
 class refusal_listener {
 public:
     refusal_listener() = default;
-    /// The return of install_announcing_filter(), in whatever process. `has_doors`: of a cell with a network by names.
-    explicit refusal_listener(unique_fd listener, bool has_doors = false);
+    /// The return of install_announcing_filter(), in whatever process. `doors`: the ports of a cell with a network by
+    /// names.
+    explicit refusal_listener(unique_fd listener, std::vector<std::uint16_t> doors = {});
 
     void begin() { denied_.clear(); }  ///< calls before the begin are not the run's
     void look();                       ///< once in a while: more may be answered again
@@ -33,7 +35,7 @@ private:
     void note(std::string what);
 
     unique_fd listener_;
-    bool has_doors_ = false;
+    std::vector<std::uint16_t> doors_;
     int budget_ = 0;  ///< how many more are answered before the next look
     std::vector<std::string> denied_;
     std::vector<std::byte> call_, reply_;  // as long as this kernel's structures are

@@ -21,8 +21,8 @@ run::run(std::shared_ptr<cell> in, program begun, const start_message& start, bo
       loaded_(loaded),
       id_(start.id),
       processes_(start.request.limits.processes),
-      has_doors_(!start.request.doors.empty()),
-      refusals_(program_.take_listener(), has_doors_),
+      doors_(start.request.doors),
+      refusals_(program_.take_listener(), doors_),
       deadline_(begun_ + start.request.limits.wall),
       next_look_(begun_ + between_answers),
       refused_forks_(cell_->refused_forks())
@@ -34,7 +34,7 @@ run::run(std::shared_ptr<cell> in, program begun, const start_message& start, bo
 void run::hear()
 {
     program_.hear();
-    if (unique_fd listener = program_.take_listener()) refusals_ = refusal_listener(std::move(listener), has_doors_);
+    if (unique_fd listener = program_.take_listener()) refusals_ = refusal_listener(std::move(listener), doors_);
 }
 
 void run::hear_refusal()

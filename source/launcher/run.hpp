@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -46,8 +47,8 @@ private:
     program program_;
     bool loaded_;
     std::uint64_t id_;
-    std::uint64_t processes_;  ///< the limit
-    bool has_doors_;           ///< the cell's names lead somewhere
+    std::uint64_t processes_;           ///< the limit
+    std::vector<std::uint16_t> doors_;  ///< of the cell's network
     refusal_listener refusals_;
     steady_time begun_ = std::chrono::steady_clock::now();
     steady_time deadline_;

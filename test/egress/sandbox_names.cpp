@@ -119,6 +119,7 @@ TEST_CASE("every other name does not exist, and its labels go nowhere")
     CHECK(s.names.size() == 0);
     s.judged.clear();
     CHECK(code_of(s.about("1.0.18.198.in-addr.arpa", 12)) == 3);
+    CHECK(code_of(s.about("_https._tcp.elsewhere.test", 33)) == 3);
     CHECK(code_of(*s.answer(query_of("\3a.b\4wide\7example" + std::string(1, 0), record_a))) == 3);
     CHECK(code_of(*s.answer(query_of(std::string("\4a\0bc", 5) + labels_of("wide.example"), record_a))) == 3);
     CHECK(code_of(s.about("", record_a)) == 3);
