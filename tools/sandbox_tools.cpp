@@ -207,10 +207,8 @@ tool_owner make_set_network(sandbox_manager& sandboxes)
 
 json::array network_json(const sandbox_record& record)
 {
-    json::array hosts;
-    for (const auto each : split(record.network, ','))
-        if (!each.empty()) hosts.emplace_back(each);
-    return hosts;
+    const auto hosts = sandbox_network::hosts_in(record);
+    return json::array(hosts.begin(), hosts.end());
 }
 
 field<sandbox_input> sandbox_id_field(std::string_view description)

@@ -82,19 +82,6 @@ void add_ports(std::vector<std::uint16_t>& ports, const std::vector<egress_entry
         if (entry.port != 0) ports.push_back(entry.port);
 }
 
-std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const char* setting)
-{
-    std::vector<egress_entry> entries;
-    for (const auto& text : texts) {
-        try {
-            entries.push_back(egress_entry::parse(text));
-        } catch (const std::invalid_argument& problem) {
-            throw config_error(std::string(setting) + ": " + problem.what());
-        }
-    }
-    return entries;
-}
-
 void check_opened(const std::vector<egress_entry>& entries)
 {
     for (const auto& entry : entries) {
@@ -109,6 +96,19 @@ void check_opened(const std::vector<egress_entry>& entries)
 }
 
 }  // namespace
+
+std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const std::string& setting)
+{
+    std::vector<egress_entry> entries;
+    for (const auto& text : texts) {
+        try {
+            entries.push_back(egress_entry::parse(text));
+        } catch (const std::invalid_argument& problem) {
+            throw config_error(setting + ": " + problem.what());
+        }
+    }
+    return entries;
+}
 
 egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egress_entry> opened)
     : domains_(std::move(domains)), opened_(std::move(opened))

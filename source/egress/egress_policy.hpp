@@ -30,6 +30,9 @@ struct egress_entry {
     bool holds(const boost::asio::ip::address& address, std::uint16_t to) const;
 };
 
+/// Throws config_error, which names the setting.
+std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const std::string& setting);
+
 /// Whether something may be reached, and the rule that decided.
 struct egress_verdict {
     bool allowed = false;

@@ -65,7 +65,6 @@ private:
     static dialect dialect_of(client_opening::kind is);
     std::string opening_problem(const client_opening& opening) const;  ///< empty: it is passed on
 
-    std::vector<char> piece_;
     std::optional<egress_place> place_;
     dialect speaks_ = dialect::http;  ///< in which a refusal is told
     bool fresh_ = false;              ///< nothing was sent to upstream_ yet

@@ -65,12 +65,12 @@ bool ok_or_more(boost::system::error_code failure) { return !failure || failure 
 /// sent and ends the relay by false. True: the whole message was passed on.
 template <bool isRequest, class Parser, class Count>
 awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer, Parser& parser,
-                        asio::ip::tcp::socket& to, std::vector<char>& piece, Count& count)
+                        asio::ip::tcp::socket& to, Count& count)
 {
     http::serializer<isRequest, http::buffer_body> serializer(parser.get());
     auto& body = parser.get().body();
     constexpr std::size_t piece_bytes = 64 * 1024;
-    if (!parser.is_done()) piece.resize(piece_bytes);
+    std::vector<char> piece(parser.is_done() ? 0 : piece_bytes);
     if (!parser.is_done()) buffer.reserve(piece_bytes);  // Beast reads as much at once as there is room for
     for (bool header = true; header || !parser.is_done() || !serializer.is_done(); header = false) {
         body.data = nullptr;
@@ -140,7 +140,7 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
 awaitable<bool> proxy_connection::send_request(request_parser& request)
 {
     const auto count = [this](std::size_t bytes) { return moved(bytes); };
-    const bool sent = co_await pass_on<true>(client_, from_client_, request, upstream_->socket, piece_, count);
+    const bool sent = co_await pass_on<true>(client_, from_client_, request, upstream_->socket, count);
     co_return sent;
 }
 
@@ -176,7 +176,7 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
         if (upgrades) co_await relay();
         co_return client_stays && !upgrades;
     }
-    const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, piece_, count);
+    const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, count);
     co_return whole&& client_stays;
 }
 

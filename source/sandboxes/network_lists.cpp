@@ -3,19 +3,12 @@
 #include "wire/run_request.hpp"
 
 #include <set>
-#include <stdexcept>
+#include <string>
 
 namespace cmcp {
 namespace {
 
 constexpr std::size_t most_ports = sandbox::most_doors;
-
-std::vector<egress_entry> entries_of(const std::vector<std::string>& texts, const std::string& setting)
-try {
-    return network_entries(texts);
-} catch (const std::invalid_argument& problem) {
-    throw config_error(setting + ": " + problem.what());
-}
 
 void check_opened_to_sandboxes(const std::vector<egress_entry>& entries)
 {
@@ -40,22 +33,15 @@ std::vector<std::uint16_t> ports_of(const std::vector<egress_entry>& entries)
 
 }  // namespace
 
-std::vector<egress_entry> network_entries(const std::vector<std::string>& texts)
-{
-    std::vector<egress_entry> entries;
-    for (const auto& text : texts) entries.push_back(egress_entry::parse(text));
-    return entries;
-}
-
 network_lists network_lists::of(const settings& config)
 {
     network_lists lists;
     const settings::words none{"none"};
     if (config.sandbox_network != none) lists.usual = config.sandbox_network;
-    const auto usual = entries_of(lists.usual, "SANDBOX_NETWORK");
-    lists.ceiling = entries_of(config.sandbox_network_allowed, "SANDBOX_NETWORK_ALLOWED");
+    const auto usual = read_entries(lists.usual, "SANDBOX_NETWORK");
+    lists.ceiling = read_entries(config.sandbox_network_allowed, "SANDBOX_NETWORK_ALLOWED");
     if (lists.ceiling.empty()) lists.ceiling = usual;
-    lists.opened = entries_of(config.sandbox_network_private, "SANDBOX_NETWORK_PRIVATE");
+    lists.opened = read_entries(config.sandbox_network_private, "SANDBOX_NETWORK_PRIVATE");
     check_opened_to_sandboxes(lists.opened);
     lists.ports = ports_of(lists.ceiling);
     return lists;

@@ -20,7 +20,4 @@ struct network_lists {
     static network_lists of(const settings& config);
 };
 
-/// The entries of a list in a record or an argument. Throws std::invalid_argument with a sentence.
-std::vector<egress_entry> network_entries(const std::vector<std::string>& texts);
-
 }  // namespace cmcp

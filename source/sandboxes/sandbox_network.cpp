@@ -46,14 +46,6 @@ Socket adopt(const asio::any_io_executor& executor, unique_fd descriptor)
     return socket;
 }
 
-std::vector<std::string> hosts_in(const sandbox_record& record)
-{
-    std::vector<std::string> all;
-    for (const auto each : split(record.network, ','))
-        if (!each.empty()) all.emplace_back(each);
-    return all;
-}
-
 }  // namespace
 
 /// The doors of a live cell. Their service ends with it, and with that the cell's network.
@@ -138,6 +130,14 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
     return joined(wish->allow, ",");
 }
 
+std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
+{
+    std::vector<std::string> all;
+    for (const auto each : split(record.network, ','))
+        if (!each.empty()) all.emplace_back(each);
+    return all;
+}
+
 void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of) const
 {
     if (of.network.empty() || !backend_.can_have_doors()) return;
@@ -151,7 +151,7 @@ void sandbox_network::join(sandbox::run_request& request, const sandbox_record& 
 // A record may be older than the operator's present lists, which count.
 std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
 {
-    auto allowed = network_entries(hosts_in(of));
+    auto allowed = read_entries(hosts_in(of), "network");
     auto policy = std::make_shared<const egress_policy>(
         egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened));
     egress_limits limits;

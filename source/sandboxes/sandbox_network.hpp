@@ -39,6 +39,8 @@ public:
     /// where the caller or the operator's lists do not allow them.
     std::string hosts_of(const caller& who, const std::optional<network_wish>& wish) const;
 
+    static std::vector<std::string> hosts_in(const sandbox_record& record);
+
     /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
     void join(sandbox::run_request& request, const sandbox_record& of) const;
 
