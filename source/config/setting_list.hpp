@@ -322,6 +322,15 @@ SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", 
         "most that the programs of a sandbox receive and send until it stops, MiB");
 SETTING("SANDBOX_NETWORK_CONNECTIONS", std::size_t, sandbox_network_connections, "64", number(1, 1024),
         "connections of a sandbox's programs to the network at once");
+SETTING("SANDBOX_NETWORK_ASK", milliseconds, sandbox_network_ask, "60", live(seconds(0ms, 3600s)),
+        "seconds that a connection waits for the client's answer, where a sandbox's network asks; 0: nothing is asked");
+SETTING("SANDBOX_TOOLS", words, sandbox_tools, "read-only", live(word_list),
+        "tools that the programs of a sandbox may call: names, patterns with *, !name, read-only, all; none: no tools");
+SETTING("SANDBOX_TOOLS_CALLS", std::size_t, sandbox_tools_calls, "1000", live(number(1, 1'000'000)),
+        "calls of tools that the programs of one run may make");
+SETTING("SECRETS_KEY_FILE", path, secrets_key_file, "", file_path,
+        "file with the key that secrets are stored encrypted with, made when it is needed and not there; empty: "
+        "container-mcp/secrets.key in $XDG_CONFIG_HOME or ~/.config");
 SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),
         "an unused sandbox is stopped after so many seconds");
 SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),
