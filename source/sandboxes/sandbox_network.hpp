@@ -8,6 +8,7 @@
 #include "sandboxes/network_lists.hpp"
 #include "store/sandbox_store.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,6 +42,10 @@ public:
 
     static std::vector<std::string> hosts_in(const sandbox_record& record);
 
+    /// Cells have the door for tools from now on, which `serve` takes with the sandbox's id; an empty one when the cell
+    /// has ended. To be called before the first run.
+    void give_tools(std::function<void(const std::string& sandbox, unique_fd door)> serve);
+
     /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
     void join(sandbox::run_request& request, const sandbox_record& of) const;
 
@@ -72,6 +77,7 @@ private:
     network_lists lists_;
     egress_guard guard_;
     std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
+    std::function<void(const std::string&, unique_fd)> serve_tools_;  ///< null: no cell has the door for tools
 };
 
 }  // namespace cmcp
