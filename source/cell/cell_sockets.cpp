@@ -123,7 +123,8 @@ std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports, 
     const auto listens = [](const unique_fd& each) { return is_listener(each.get()); };
     const auto is_apart = [](const unique_fd& each) { return is_of_another_network(each.get()); };
     const std::size_t of_names = ports == 0 ? 0 : 1;  // the place of datagrams, beside the proxy's listener
-    if (doors.size() != 2 * of_names + ports + (tools ? 1 : 0)) return "there are not as many sockets as were asked for";
+    if (doors.size() != 2 * of_names + ports + (tools ? 1 : 0))
+        return "there are not as many sockets as were asked for";
     if ((of_names != 0 && !takes_datagrams(doors.front().get())) ||
         !std::ranges::all_of(doors.subspan(of_names), listens))
         return "a socket is not of the kind that was asked for";

@@ -70,7 +70,8 @@ std::string live_cell::obstacle(const run_request& request) const
         return "The sandbox's processes may execute other programs" + end_it;
     if (request.doors != ports_ || request.tools != tools_)
         return "The sandbox's processes were started with another network; end them first.";
-    if (mark_of(request.files) != files_) return "The sandbox's processes were started with other secrets; end them first.";
+    if (mark_of(request.files) != files_)
+        return "The sandbox's processes were started with other secrets; end them first.";
     return {};
 }
 

@@ -213,9 +213,8 @@ std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output
     return one;
 }
 
-awaitable<kernel_answer> kernel_process::execute(std::string code, std::string tools,
-                                                 sandbox::output_receiver& output, std::chrono::milliseconds limit,
-                                                 kernel_questions answers)
+awaitable<kernel_answer> kernel_process::execute(std::string code, std::string tools, sandbox::output_receiver& output,
+                                                 std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
     json::object message{{"op", "run"}, {"code", code}, {"tools", tools}};

@@ -76,7 +76,7 @@ private:
     sandbox_store& store_;
     network_lists lists_;
     egress_guard guard_;
-    std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
+    std::map<std::string, std::unique_ptr<live_network>> live_;       ///< by sandbox
     std::function<void(const std::string&, unique_fd)> serve_tools_;  ///< null: no cell has the door for tools
 };
 

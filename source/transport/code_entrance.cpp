@@ -81,7 +81,8 @@ struct code_entrance::door : std::enable_shared_from_this<door> {
 
     void start()
     {
-        listens.start(connections, [self = shared_from_this()](stream_socket client) { self->take(std::move(client)); });
+        listens.start(connections,
+                      [self = shared_from_this()](stream_socket client) { self->take(std::move(client)); });
     }
 
     void close()
@@ -90,7 +91,7 @@ struct code_entrance::door : std::enable_shared_from_this<door> {
         connections.cancel_all();
     }
 
-    // One that is too many is closed without a word.
+    // Beyond its share, a sandbox is not answered.
     void take(stream_socket client)
     {
         if (connections.size() > most_connections_of_cell) return;

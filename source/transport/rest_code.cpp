@@ -22,8 +22,7 @@ bool may_call(const settings& config, const tool_definition& tool)
     return list_means(config.sandbox_tools, tool.name, tool.annotations.read_only);
 }
 
-std::vector<json::object> tools_for(const http_request& request, const tool_registry& offered,
-                                    const settings& config)
+std::vector<json::object> tools_for(const http_request& request, const tool_registry& offered, const settings& config)
 {
     std::vector<json::object> all;
     for (const auto& each : offered.all()) {
@@ -52,13 +51,14 @@ std::string_view ticket_of(const http_request& request)
     return brought.substr(std::min(brought.size(), brought.find(' ') + 1));
 }
 
-std::optional<http_reply> refusal_of(const tool_registry& offered, const settings& config, const http_request& request,
-                                     const std::string& name, code_gateway& rights)
+std::optional<http_reply> refusal_from_code(const tool_registry& offered, const settings& config,
+                                            const http_request& request, const std::string& name, code_gateway& rights)
 {
     const tool* const wanted = offered.find(name);
     if (wanted != nullptr && !may_call(config, wanted->definition()))
-        return error_reply(403, name + " is not among the tools that code may call here (SANDBOX_TOOLS); call it as a "
-                                       "tool of its own.");
+        return error_reply(403, name +
+                                    " is not among the tools that code may call here (SANDBOX_TOOLS); call it as a "
+                                    "tool of its own.");
     if (rights.take_call(ticket_of(request))) return std::nullopt;
     return error_reply(429, "This run has made the " + std::to_string(config.sandbox_tools_calls) +
                                 " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another run.");
@@ -68,7 +68,7 @@ awaitable<> call_from_code(exchange& x, server_core& core, const settings& confi
 {
     std::string name = percent_decoded(std::string_view(x.request().path).substr(list_path.size() + 1));
     json::object arguments;
-    auto refusal = refusal_of(core.tools(), config, x.request(), name, rights);
+    auto refusal = refusal_from_code(core.tools(), config, x.request(), name, rights);
     if (!refusal) refusal = read_arguments(x.request(), config.json_depth, arguments);
     if (refusal)
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
@@ -80,9 +80,9 @@ awaitable<> call_from_code(exchange& x, server_core& core, const settings& confi
 
 void add_code_routes(router& routes, server_core& core, const settings& config, code_gateway& rights)
 {
-    routes.add({.methods = {"GET"},
-                .path = std::string(list_path),
-                .serve = [&core, &config](exchange& x) { return list(x, core.tools(), config); }});
+    routes.add({.methods = {"GET"}, .path = std::string(list_path), .serve = [&core, &config](exchange& x) {
+                    return list(x, core.tools(), config);
+                }});
     routes.add({.methods = {"POST"},
                 .path = std::string(list_path) + "/*",
                 .serve = [&core, &config, &rights](exchange& x) { return call_from_code(x, core, config, rights); },
