@@ -24,6 +24,7 @@ struct upstream_entry {
     std::chrono::milliseconds timeout{60'000};  ///< of a call
     std::string origin{};                       ///< "config.toml:12"
 
+    bool operator==(const upstream_entry&) const = default;
     bool offers(std::string_view tool) const;
     bool serves(std::string_view principal) const;  ///< the default caller's name is empty
 };

@@ -70,7 +70,7 @@ int run(const command::command_line& line, int argc, char** argv)
 {
     if (line.command == "version") return show_version();
     const loaded_settings loaded = load_settings(line.sources);
-    command::hide_secrets(argc, argv);
+    command::hide_secrets(argc, argv, loaded.secret_variables);
     if (line.command == "config") return show_config(loaded, line.json);
     if (line.command == "doctor") return command::doctor(loaded, line.json);
     if (line.command == "health") return command::health(loaded, line.live);

@@ -21,7 +21,7 @@ namespace sandbox {
 class backend;
 }
 
-/// What is wrong with a server, or was with what it said; a sentence.
+/// Trouble with a server, or with its list of tools; a sentence.
 struct upstream_complaint {
     std::string server;
     std::string problem;
@@ -41,6 +41,7 @@ public:
 
     /// The name whose sandboxes the servers with a command have. No caller can have it.
     static constexpr const char* principal = "(upstream)";
+    static std::string sandbox_name(const std::string& server) { return "upstream-" + server; }
 
     /// Whether config.toml names servers that the principal may use.
     bool any_for(const std::string& principal) const;
@@ -61,9 +62,8 @@ public:
     awaitable<> stop();  ///< ends sessions and processes; calls fail from then on
 
 private:
-    upstream_server* find(const std::string& principal, const std::string& server) const;
+    std::vector<std::shared_ptr<upstream_server>> servers_of(const std::string& principal) const;
 
-    asio::any_io_executor executor_;
     std::vector<std::shared_ptr<upstream_server>> servers_;
 };
 
