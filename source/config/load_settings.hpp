@@ -58,8 +58,8 @@ struct settings_sources {
 struct loaded_settings {
     settings values;
     std::map<std::string, std::string, std::less<>>
-        origins;                        ///< by variable; a variable without an entry has its default
-    std::vector<std::string> warnings;  ///< sentences
+        origins;                                  ///< by variable; a variable without an entry has its default
+    std::vector<std::string> warnings;            ///< sentences
     std::vector<std::string> secret_variables{};  ///< of the environment, beside those of secret settings
 };
 

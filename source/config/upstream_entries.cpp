@@ -1,4 +1,5 @@
 #include "config/load_settings.hpp"
+#include "config/setting_kinds.hpp"
 #include "config/setting_text.hpp"
 #include "config/upstream_entry.hpp"
 #include "text/ascii.hpp"
@@ -245,6 +246,33 @@ std::size_t line_of(const upstream_entry& entry)
 }
 
 }  // namespace
+
+std::string upstream_entry::origin_of_url() const
+{
+    const auto begin = url.find("://") + 3;
+    return url.substr(0, std::min(url.find_first_of("/?#", begin), url.size()));
+}
+
+std::string upstream_entry::shown() const
+{
+    std::string text = joined(command, " ");
+    if (!url.empty()) text = kinds::url().print(url.substr(0, url.find('?')));
+    const auto add = [&text](std::string_view what, const std::string& words) {
+        if (!words.empty()) text += "; " + std::string(what) + " " + words;
+    };
+    const auto hidden = [](const secrets& all) {
+        std::vector<std::string> names;
+        for (const auto& [name, value] : all) names.push_back(name + "=***");
+        return joined(names, ",");
+    };
+    add("headers", hidden(headers));
+    add("env", hidden(env));
+    add("network", joined(network, ","));
+    add("tools", joined(tools, ","));
+    add("principals", joined(principals, ","));
+    add("timeout", kinds::printed(timeout));
+    return text;
+}
 
 bool upstream_entry::offers(std::string_view tool) const { return fits_any(tools, tool); }
 

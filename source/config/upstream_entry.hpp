@@ -25,6 +25,8 @@ struct upstream_entry {
     std::string origin{};                       ///< "config.toml:12"
 
     bool operator==(const upstream_entry&) const = default;
+    std::string shown() const;  ///< for people, without secrets: a query of the URL counts as one
+    std::string origin_of_url() const;
     bool offers(std::string_view tool) const;
     bool serves(std::string_view principal) const;  ///< the default caller's name is empty
 };

@@ -29,14 +29,6 @@ private:
     std::size_t& number_;
 };
 
-std::string place_of(const upstream_entry& entry)
-{
-    if (entry.url.empty()) return entry.command.front();
-    const auto begin = entry.url.find("://") + 3;
-    const auto end = std::min(entry.url.find_first_of("/?#", begin), entry.url.size());
-    return entry.url.substr(0, end);
-}
-
 }  // namespace
 
 upstream_server::upstream_server(asio::any_io_executor executor, const upstream_entry& entry,
@@ -178,7 +170,12 @@ std::vector<std::string> upstream_server::problems() const
 
 upstream_state upstream_server::state() const
 {
-    upstream_state now{entry_.name, entry_.url.empty() ? "stdio" : "http", place_of(entry_), "idle", {}, {}};
+    upstream_state now{entry_.name,
+                       entry_.url.empty() ? "stdio" : "http",
+                       entry_.url.empty() ? entry_.command.front() : entry_.origin_of_url(),
+                       "idle",
+                       {},
+                       {}};
     now.protocol = link_->protocol();
     if (link_->is_open()) now.status = "ready";
     if (failed_ && !refreshing_) now.status = "failed";
