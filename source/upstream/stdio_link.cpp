@@ -136,7 +136,9 @@ awaitable<> stdio_link::open_now()
     const auto where = co_await place();
     auto request = request_in(where);
     process_ = std::make_shared<stdio_process>(executor_, entry_, backend_, *runs_);
-    process_->messages().tools_changed = [this] { tell_change(); };
+    process_->messages().tools_changed = [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->tell_change();
+    };
     process_->start(where, std::move(request));
     co_await initialize();
     used_ = clock::now();

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::chrono::minutes list_lives{5};
 constexpr std::chrono::seconds failure_lives{5};
-constexpr std::chrono::minutes time_for_list{6};  // a program may install itself
+constexpr std::chrono::milliseconds time_for_list{360'000};  // a program may install itself
+constexpr std::chrono::milliseconds shortest_time{1};
 constexpr std::size_t longest_problem = 1500;
 
 /// A number that is greater while this lives.
@@ -63,9 +64,8 @@ void upstream_server::begin_to_know_tools()
     tasks_.spawn("list tools of an upstream server", refresh(shared_from_this()));
 }
 
-awaitable<> upstream_server::know_tools(std::chrono::milliseconds patience)
+awaitable<> upstream_server::wait_for_tools(std::chrono::milliseconds patience)
 {
-    begin_to_know_tools();
     const auto until = asked_ + patience;
     while (refreshing_ && clock::now() < until) co_await refreshed_.wait(until);
 }
@@ -102,10 +102,10 @@ awaitable<> upstream_server::list_tools()
 {
     tool_list list(entry_);
     std::string cursor;
+    const auto until = clock::now() + (entry_.url.empty() ? time_for_list : entry_.timeout);
     do {
         upstream_request wanted{"tools/list"};
-        wanted.timeout =
-            std::max<std::chrono::milliseconds>(entry_.timeout, entry_.url.empty() ? time_for_list : entry_.timeout);
+        wanted.timeout = std::max(shortest_time, std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()));
         if (!cursor.empty()) wanted.params["cursor"] = cursor;
         const auto page = co_await link_->ask(std::move(wanted));
         cursor = list.add_page(page);
@@ -144,7 +144,8 @@ awaitable<json::object> upstream_server::call_tool(std::string tool, json::objec
         throw upstream_refusal(0, "has " + std::to_string(most_calls) + " calls under way: try again later");
     const counted one(running_);
     ++calls_;
-    co_await know_tools(entry_.timeout);
+    begin_to_know_tools();
+    co_await wait_for_tools(entry_.timeout);
     const auto* known = find(tool);
     if (known == nullptr && refreshing_) throw upstream_problem("has not told its tools yet");
     if (known == nullptr)

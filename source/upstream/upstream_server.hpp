@@ -27,9 +27,9 @@ public:
 
     void begin_to_know_tools();  ///< asks for the list where it is needed and not under way
 
-    /// The same, and waits for the list until it is there, its server has failed, or `patience` has passed since the
-    /// list was asked for.
-    awaitable<> know_tools(std::chrono::milliseconds patience);
+    /// Waits for the list that is under way, if any, until it is there, its server has failed, or `patience` has passed
+    /// since the list was asked for.
+    awaitable<> wait_for_tools(std::chrono::milliseconds patience);
     const std::vector<upstream_tool>& tools() const { return tools_; }  ///< as far as they are known
 
     /// As upstream_servers::call().

@@ -53,7 +53,7 @@ awaitable<std::vector<upstream_tool>> upstream_servers::tools(std::string who)
     for (const auto& each : servers) each->begin_to_know_tools();
     std::vector<upstream_tool> all;
     for (const auto& each : servers) {
-        co_await each->know_tools(patience_with_lists);
+        co_await each->wait_for_tools(patience_with_lists);
         all.insert(all.end(), each->tools().begin(), each->tools().end());
     }
     co_return all;

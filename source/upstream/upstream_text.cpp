@@ -1,6 +1,7 @@
 #include "upstream/upstream_text.hpp"
 
 #include "text/utf8_text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr char escape = '\x1b';
 constexpr std::size_t shortest_secret = 4;
+constexpr std::size_t shortest_word = 8;  // of a secret with several
 
 // Unicode's categories Cc and Cf, and letters that show nothing.
 constexpr std::array<std::pair<char32_t, char32_t>, 22> unseen{{
@@ -29,6 +31,14 @@ bool is_unseen(char32_t character)
 }
 
 bool within(char c, char first, char last) { return first <= c && c <= last; }
+
+void hide(std::string& text, std::string_view secret, std::size_t shortest)
+{
+    constexpr std::string_view hidden = "***";
+    if (secret.size() < shortest) return;
+    for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + hidden.size()))
+        text.replace(at, secret.size(), hidden);
+}
 
 // The length of what a terminal takes for one order (ECMA-48 section 5.4), or of a string of orders up to its end.
 std::size_t order_length(std::string_view text)
@@ -78,12 +88,8 @@ std::string without_secrets(std::string text, const upstream_entry& of)
 {
     for (const auto* all : {&of.headers, &of.env}) {
         for (const auto& [name, value] : *all) {
-            auto secret = std::string_view(value);
-            if (const auto blank = secret.find(' '); secret.starts_with("B") && blank != secret.npos)
-                secret.remove_prefix(blank + 1);  // "Bearer", "Basic"
-            if (secret.size() < shortest_secret) continue;
-            for (auto at = text.find(secret); at != text.npos; at = text.find(secret, at + 3))
-                text.replace(at, secret.size(), "***");
+            hide(text, value, shortest_secret);
+            for (const auto word : split(value, ' ')) hide(text, word, shortest_word);  // the one behind "Bearer"
         }
     }
     return text;
