@@ -164,7 +164,8 @@ std::vector<std::string> upstream_reader::list(std::string_view member, const to
 {
     std::vector<std::string> all;
     if (value.is_string()) {
-        for (const auto word : split(text(member, value, must), ' '))
+        const auto words = text(member, value, must);
+        for (const auto word : split(words, ' '))
             if (!word.empty()) all.emplace_back(word);
     } else if (const auto* items = value.as_array(); items != nullptr && items->size() <= 256) {
         for (const auto& item : *items) all.push_back(text(member, item, must));

@@ -25,7 +25,6 @@ constexpr std::size_t piece_of_line = 64 * 1024;
 constexpr std::size_t longest_error_line = 500;
 constexpr std::size_t most_logged_lines = 200;
 constexpr std::size_t most_outgoing = 32 << 20;
-constexpr auto time_to_end = std::chrono::seconds(1);
 constexpr auto process_ending_limit = std::chrono::seconds(5);
 
 std::string end_in_words(const sandbox::run_result& end)
@@ -119,10 +118,6 @@ awaitable<> stdio_process::listen(std::shared_ptr<stdio_process> self)
         auto [failure, got] = co_await self->link_.async_read_some(asio::buffer(piece), as_tuple);
         if (failure || !self->take({piece.data(), got})) break;
     }
-    // The end of a program closes its output, too, and tells more.
-    const auto until = event::clock::now() + time_to_end;
-    while (!self->ended_ && event::clock::now() < until) co_await self->changed_.wait(until);
-    self->stop("closed its output");
 }
 
 bool stdio_process::take(std::string_view bytes)

@@ -91,7 +91,7 @@ TEST_CASE("a server that drips costs its own calls the time limit")
 TEST_CASE("a server that hangs does not hold up the others")
 {
     upstream_stage stage;
-    peer second(stage.io);
+    peer& second = stage.others.emplace_back(stage.io);
     second.on["server/discover"] = [](const heard&) { return script{{step::kind::hang, {}, {}}}; };
     stage.config.upstreams = {upstream_stage::entry("slow", second), upstream_stage::entry("one", stage.other)};
     stage.config.upstreams[0].timeout = std::chrono::milliseconds(1000);
@@ -164,7 +164,7 @@ TEST_CASE("answers that are no HTTP, no JSON or no JSON-RPC are problems")
                 "closed the connection"));
     CHECK(holds(failure_for([](const heard&) { return send(answer("<html>")); }), "text/html"));
     CHECK(holds(failure_for([](const heard&) { return refused("500 Internal Server Error", "oh"); }), "HTTP 500"));
-    CHECK(holds(failure_for([](const heard&) { return refused("202 Accepted"); }), "no JSON-RPC"));
+    CHECK(holds(failure_for([](const heard&) { return refused("202 Accepted"); }), "without a result"));
     CHECK(holds(failure_with_body("not JSON"), "no JSON-RPC"));
     CHECK(holds(failure_with_body("[]"), "no JSON-RPC"));
     CHECK(holds(failure_with_body("{}"), "no JSON-RPC"));
@@ -232,7 +232,7 @@ TEST_CASE("an error of the protocol is a sentence without what a terminal obeys"
 TEST_CASE("a redirect leads nowhere")
 {
     upstream_stage stage;
-    origin elsewhere(stage.io);
+    origin& elsewhere = stage.others.emplace_back(stage.io).web;
     stage.tools();
     for (const char* status : {"301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"}) {
         stage.other.on["tools/call"] = [&](const heard&) {
@@ -401,10 +401,10 @@ TEST_CASE("a server's flood of questions is not answered for ever")
 
 TEST_CASE("TLS of a server must be trusted")
 {
-    upstream_stage stage;
     test_ca authority;
     auto tls = authority.server_context();
-    peer secure(stage.io, false, &tls);
+    upstream_stage stage;
+    peer& secure = stage.others.emplace_back(stage.io, false, &tls);
     stage.config.upstreams = {upstream_stage::entry("one", secure)};
     CHECK(stage.tools().empty());
     CHECK(holds(stage.problems(), "No secure connection"));

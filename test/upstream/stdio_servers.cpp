@@ -101,8 +101,8 @@ def call(id, arguments):
     entry.env = {{"TOKEN", "secret"}};
     stdio_stage stage(entry);
     CHECK(stage.names() == std::vector<std::string>{"echo"});
-    CHECK(stage.say() == "['/workspace', 'secret', 'x', False]");
-    CHECK(stage.say() == "['/workspace', 'secret', 'xx', False]");
+    CHECK(stage.say() == "['/app/results', 'secret', 'x', False]");
+    CHECK(stage.say() == "['/app/results', 'secret', 'xx', False]");
     CHECK(stage.all->upstreams->states()[0].status == "ready");
     CHECK(stage.all->upstreams->states()[0].protocol == "2025-06-18");
 
@@ -239,14 +239,17 @@ def call(id, arguments):
     says(stage.failure(), "sent more than a message may hold");
 }
 
-TEST_CASE("a program that closes its output and lives on is ended")
+TEST_CASE("a program that closes its output and lives on costs its call the time limit")
 {
-    stdio_stage stage(std::string(R"(
+    auto entry = python_server(R"(
 def call(id, arguments):
     os.close(1); os.close(0)
     time.sleep(1000)
-)"));
-    says(stage.failure(), "closed its output");
+)");
+    entry.timeout = std::chrono::seconds(1);
+    stdio_stage stage(entry);
+    stage.names();
+    says(stage.failure(), "has not answered within");
 }
 
 TEST_CASE("a program that does not answer costs its call the time limit")

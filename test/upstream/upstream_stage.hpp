@@ -10,6 +10,7 @@
 #include "upstream/upstream_servers.hpp"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -175,6 +176,7 @@ struct upstream_stage {
 
     asio::io_context io;
     peer other;
+    std::list<peer> others;  ///< further ones
     no_backend backend;
     settings config;
     upstream_progress_handler progress;
