@@ -24,7 +24,7 @@ struct upstream_entry {
     std::chrono::milliseconds timeout{60'000};  ///< of a call
     std::string origin{};                       ///< "config.toml:12"
 
-    bool operator==(const upstream_entry&) const = default;
+    bool operator==(const upstream_entry& other) const;  ///< wherever they stand
     std::string shown() const;  ///< for people, without secrets: a query of the URL counts as one
     std::string origin_of_url() const;
     bool offers(std::string_view tool) const;

@@ -7,6 +7,7 @@
 #include "mcp/revision.hpp"
 #include "text/ascii.hpp"
 #include "text/time_text.hpp"
+#include "upstream/http_failure.hpp"
 #include "upstream/upstream_text.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -18,22 +19,12 @@ namespace cmcp {
 
 namespace {
 
-constexpr auto time_to_discover = std::chrono::seconds(10);
 constexpr auto time_to_tell = std::chrono::seconds(10);
-constexpr auto time_to_close = std::chrono::milliseconds(1500);
 constexpr std::size_t most_told_at_once = 16;
-constexpr std::size_t longest_session = 1024;
 constexpr std::string_view stateless_revision = to_string(revision::v2026_07_28);
 
 /// The session is unknown to its server.
 struct session_gone {};
-
-/// An answer with an HTTP status that is an error.
-struct http_failure : upstream_problem {
-    http_failure(unsigned http_status, const std::string& sentence) : upstream_problem(sentence), status(http_status) {}
-
-    unsigned status;
-};
 
 web_url url_of(const upstream_entry& entry)
 try {
@@ -47,18 +38,6 @@ std::shared_ptr<const egress_policy> policy_for(const web_url& url)
 {
     const auto entry = egress_entry::parse(url.who.with_port(url.port));
     return std::make_shared<const egress_policy>(std::vector{entry}, std::vector{entry});
-}
-
-bool may_be_other_era(unsigned status) { return status < 500 && status != 401 && status != 403 && status != 429; }
-
-bool is_stateless_revision(const json::value& name)
-{
-    return name.is_string() && std::string_view(name.get_string()) == stateless_revision;
-}
-
-bool is_session_id(const std::string& text)
-{
-    return text.size() <= longest_session && std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::string sentence_of_status(unsigned status, const std::string& said)
@@ -104,74 +83,6 @@ awaitable<json::object> http_link::ask_open(upstream_request wanted)
             if (again) throw upstream_problem("does not know the session that it has just opened");
         }
         again = true;
-    }
-}
-
-awaitable<> http_link::open()
-{
-    while (opening_) co_await opened_.wait();
-    if (closed_) throw upstream_problem("is not asked any more, because this server ends");
-    if (!protocol_.empty()) co_return;
-    struct opening {
-        http_link& of;
-        explicit opening(http_link& link) : of(link) { of.opening_ = true; }
-        ~opening()
-        {
-            of.opening_ = false;
-            of.opened_.notify();
-        }
-    };
-    const opening mine(*this);
-    co_await open_now();
-}
-
-// A server of the older revisions refuses server/discover, each in its own way, or does not answer it.
-awaitable<> http_link::open_now()
-{
-    stateless_ = false;
-    if (!is_old_) stateless_ = co_await discover();
-    if (stateless_) {
-        protocol_ = stateless_revision;
-        co_return;
-    }
-    co_await initialize();
-    is_old_ = true;
-}
-
-awaitable<bool> http_link::discover()
-{
-    upstream_request question{"server/discover"};
-    const auto limit = std::min<std::chrono::milliseconds>(time_to_discover, entry_.timeout / 2);
-    auto work = exchange(std::move(question), true);
-    try {
-        const auto answer = co_await with_deadline(std::move(work), limit);
-        const auto* versions = answer.if_contains("supportedVersions");
-        if (versions == nullptr || !versions->is_array()) co_return false;
-        co_return std::ranges::any_of(versions->get_array(),
-                                      [](const json::value& each) { return is_stateless_revision(each); });
-    } catch (const http_failure& failure) {
-        if (!may_be_other_era(failure.status)) throw;
-        co_return false;
-    } catch (const upstream_problem&) {
-        co_return false;
-    } catch (const deadline_exceeded&) {
-        co_return false;
-    }
-}
-
-awaitable<> http_link::initialize()
-{
-    session_.clear();
-    upstream_request wanted{"initialize", initialize_params()};
-    const auto answer = co_await exchange(std::move(wanted), false);
-    auto agreed = agreed_revision(answer);
-    protocol_ = agreed;
-    auto work = notify(jsonrpc::encode_notification("notifications/initialized", {}));
-    try {
-        co_await std::move(work);
-    } catch (...) {
-        protocol_.clear();
-        throw;
     }
 }
 
@@ -282,20 +193,6 @@ json::object http_link::end_of(reply_receiver& reply, awaited_answer& answer, co
     throw http_failure(status, sentence_of_status(status, said));
 }
 
-void http_link::take_session(const std::string& id)
-{
-    if (!is_session_id(id)) throw upstream_problem("gave its session an id that cannot be sent back");
-    session_ = id;
-}
-
-// Another call may have opened a new one meanwhile.
-void http_link::forget_session(const std::string& id)
-{
-    if (session_ != id) return;
-    session_.clear();
-    protocol_.clear();
-}
-
 awaitable<> http_link::notify(std::string body)
 {
     const auto self = shared_from_this();
@@ -308,30 +205,6 @@ awaitable<> http_link::notify(std::string body)
 void http_link::notify_soon(std::string body)
 {
     if (!closed_ && tasks_.size() < most_told_at_once) tasks_.spawn("tell an upstream server", notify(std::move(body)));
-}
-
-awaitable<> http_link::close()
-{
-    closed_ = true;
-    tasks_.cancel_all();
-    if (session_.empty()) co_return;
-    auto work = end_session();
-    try {
-        co_await with_deadline(std::move(work), time_to_close);
-    } catch (const std::runtime_error&) {
-        // The server forgets the session by itself.
-    }
-    session_.clear();
-    protocol_.clear();
-}
-
-awaitable<> http_link::end_session()
-{
-    auto message = post_of({});
-    auto request = request_for(message);
-    request.method = "DELETE";
-    auto ticket = std::make_shared<egress_ticket>("upstream " + entry_.name, policy_, egress_limits{});
-    co_await client_->get(std::move(ticket), std::move(request));
 }
 
 }  // namespace cmcp

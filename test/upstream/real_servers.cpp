@@ -33,6 +33,17 @@ std::string packages()
     return {};
 }
 
+// The SDK with the packages that a server over standard input and output needs.
+void copy_packages(const std::filesystem::path& from, const std::filesystem::path& to)
+{
+    constexpr auto everything = std::filesystem::copy_options::recursive;
+    for (const char* name : {"@modelcontextprotocol/sdk", "zod", "zod-to-json-schema", "ajv", "ajv-formats",
+                             "fast-deep-equal", "fast-uri", "json-schema-traverse", "require-from-string"}) {
+        std::filesystem::create_directories((to / name).parent_path());
+        std::filesystem::copy(from / name, to / name, everything);
+    }
+}
+
 /// The SDK's server over HTTP, until the end of this.
 class sdk_process {
 public:
@@ -144,11 +155,15 @@ TEST_CASE("a server of the TypeScript SDK is spoken to over standard input and o
     std::ostringstream script;
     script << std::ifstream(sdk_script).rdbuf();
     auto config = all_programs();
-    config.sandbox_data_folder = folder;
     upstream_entry entry;
     entry.name = "real";
-    entry.command = {"node", "--input-type=module", "-e", script.str(), "stdio", "/data"};
+    entry.command = {"node", "--input-type=module", "-e", script.str(), "stdio", "/app/results/node_modules"};
     config.upstreams = {entry};
     sandbox_stage stage(config);
+    caller who;
+    who.principal = upstream_servers::principal;
+    new_sandbox wanted{upstream_servers::sandbox_name("real")};
+    const auto place = run_coroutine(stage.io, stage.all->sandboxes->create(who, std::move(wanted)));
+    copy_packages(folder, stage.files_of(place.id) / "node_modules");
     check_sdk_tools(stage.io, *stage.all->upstreams);
 }
