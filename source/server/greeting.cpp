@@ -87,7 +87,7 @@ std::string greeting(const bound_address& bound, const settings& config, const s
            python_line(layers) +
            "\n"
            "  browser   " +
-           browser_line(config) + "\n" upstream_line(config) + "  tokens    " + token_line(bound, config) +
+           browser_line(config) + "\n" + upstream_line(config) + "  tokens    " + token_line(bound, config) +
            "\n"
            "  connect   " +
            connect_line(bound, config) +

@@ -411,6 +411,15 @@ TEST_CASE("TLS of a server must be trusted")
     CHECK(secure.requests.empty());
 }
 
+TEST_CASE("a call is sent once, although its connection ends without an answer")
+{
+    upstream_stage stage;
+    stage.tools();
+    stage.other.on["tools/call"] = [](const heard&) { return script{{step::kind::close, {}, {}}}; };
+    CHECK(holds(stage.failure(), "closed the connection"));
+    CHECK(stage.other.count("tools/call") == 1);
+}
+
 TEST_CASE("a packed answer is unpacked within the limits or refused")
 {
     const auto packed = [](const heard&) {

@@ -1,4 +1,7 @@
+#include "test/support/temporary_folder.hpp"
 #include "test/upstream/upstream_stage.hpp"
+
+#include <fstream>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -189,6 +192,20 @@ TEST_CASE("secrets of the entry are sent, and are in no sentence")
     CHECK(holds(failure, "credentials"));
     CHECK_FALSE(holds(failure, "very-secret"));
     CHECK_FALSE(holds(stage.problems(), "very-secret"));
+}
+
+TEST_CASE("a server may be on this machine by name, and over TLS with an authority of the operator's")
+{
+    test_ca authority("localhost");
+    auto tls = authority.server_context();
+    temporary_folder folder;
+    upstream_stage stage;
+    stage.config.web_ca_file = folder.path / "ca.pem";
+    std::ofstream(stage.config.web_ca_file) << authority.authority_pem;
+    peer& secure = stage.others.emplace_back(stage.io, true, &tls);
+    stage.config.upstreams[0].url = "https://localhost:" + std::to_string(secure.web.port()) + "/mcp";
+    CHECK(stage.call() == parsed(said_hello));
+    CHECK(secure.count("tools/call") == 1);
 }
 
 TEST_CASE("an error of a tool is a result")
