@@ -46,8 +46,8 @@ awaitable<> follow(upstream_servers& servers, std::string principal, json::objec
             call->changed.notify();
         };
         auto answer = co_await servers.call(std::move(principal), required_string(arguments, "server"),
-                                            required_string(arguments, "tool"),
-                                            optional_object(arguments, "arguments"), on_progress);
+                                            required_string(arguments, "tool"), optional_object(arguments, "arguments"),
+                                            on_progress);
         call->result = result_from(std::move(answer));
     } catch (const upstream_problem& problem) {
         call->result = tool_failure(problem.what());
@@ -64,11 +64,11 @@ public:
         about_.name = upstream_tool_name;
         about_.title = "Call a tool of another server";
         about_.description = "For code in sandboxes.";
-        about_.input_schema =
-            schema::object("", {{"server", schema::string("Its name in config.toml")},
-                                {"tool", schema::string("The name that the server gives it")},
-                                {"arguments", schema::object("As the tool wants them", {})}},
-                           {"server", "tool"});
+        about_.input_schema = schema::object("",
+                                             {{"server", schema::string("Its name in config.toml")},
+                                              {"tool", schema::string("The name that the server gives it")},
+                                              {"arguments", schema::object("As the tool wants them", {})}},
+                                             {"server", "tool"});
         about_.needs = scope::read;
         about_.for_code_alone = true;
     }
@@ -80,8 +80,7 @@ public:
         const auto executor = co_await asio::this_coro::executor;
         const auto under_way = std::make_shared<call_under_way>();
         task_group calls(executor);
-        calls.spawn("call of another server",
-                    follow(servers_, context.who.principal, std::move(arguments), under_way));
+        calls.spawn("call of another server", follow(servers_, context.who.principal, std::move(arguments), under_way));
         while (!under_way->result && !under_way->failure) {
             co_await under_way->changed.wait();
             auto far = std::exchange(under_way->latest, std::nullopt);

@@ -94,8 +94,7 @@ std::optional<http_reply> refusal_from_code(const code_sources& from, const http
                                 " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another run.");
 }
 
-awaitable<std::optional<http_reply>> refusal_of_other(const http_request& request, code_sources from,
-                                                      std::string name)
+awaitable<std::optional<http_reply>> refusal_of_other(const http_request& request, code_sources from, std::string name)
 {
     const auto others = co_await from.others(request.principal);
     const auto is_it = [&](const auto& each) { return view_of(each, "name") == name; };
@@ -137,9 +136,8 @@ awaitable<> call_from_code(exchange& x, code_sources from)
 
 void add_code_routes(router& routes, code_sources from)
 {
-    routes.add({.methods = {"GET"},
-                .path = std::string(list_path),
-                .serve = [from](exchange& x) { return list(x, from); }});
+    routes.add(
+        {.methods = {"GET"}, .path = std::string(list_path), .serve = [from](exchange& x) { return list(x, from); }});
     routes.add({.methods = {"POST"},
                 .path = std::string(list_path) + "/*",
                 .serve = [from](exchange& x) { return call_from_code(x, from); },

@@ -34,7 +34,6 @@ std::string progress_event(const json::object& params)
     return event_of(place.at(reserved_name::stream).as_string(), data);
 }
 
-
 }  // namespace
 
 awaitable<bool> rest_sink::send(outgoing message)
