@@ -399,6 +399,20 @@ TEST_CASE("a server's flood of questions is not answered for ever")
     CHECK(stage.other.count("") <= link_messages::most_replies);
 }
 
+TEST_CASE("a server that floods its stream of changes is not listened to for long")
+{
+    upstream_stage stage;
+    stage.other.on["GET"] = [](const heard&) {
+        return script{{step::kind::send, header_of_events(), {}},
+                      {step::kind::endless, event("{\"a\":\"" + std::string(100'000, 'x') + "\"}"), {}}};
+    };
+    stage.tools();
+    while (stage.other.count("GET") == 0) stage.io.run_one();
+    CHECK(stage.call() == parsed(said_hello));
+    CHECK(stage.call() == parsed(said_hello));
+    CHECK(stage.other.count("GET") == 1);
+}
+
 TEST_CASE("TLS of a server must be trusted")
 {
     test_ca authority;
