@@ -136,7 +136,7 @@ struct upstream_stage {
         upstream_entry one;
         one.name = std::move(name);
         one.url = at.web.url("/mcp");
-        one.timeout = std::chrono::seconds(10);
+        one.timeout = std::chrono::seconds(60);
         one.origin = "config.toml:1";
         return one;
     }
@@ -157,7 +157,8 @@ struct upstream_stage {
     }
     json::object call(std::string tool = "echo", json::object arguments = {}, std::string server = "one")
     {
-        return run_coroutine(io, all().call("", std::move(server), std::move(tool), std::move(arguments), progress));
+        auto work = all().call("", std::move(server), std::move(tool), std::move(arguments), progress);
+        return run_coroutine(io, std::move(work), std::chrono::seconds(60));
     }
     /// The sentence with which a call fails; empty: it does not.
     std::string failure(std::string tool = "echo")
