@@ -43,12 +43,12 @@ std::string upstream_entry::shown() const
 {
     std::string text = joined(command, " ");
     if (!url.empty()) text = kinds::url().print(url.substr(0, url.find('?')));
-    const auto add = [&text](std::string_view what, const std::string& words) {
-        if (!words.empty()) text += "; " + std::string(what) + " " + words;
+    const auto add = [&text](std::string_view what, const std::string& value) {
+        if (!value.empty()) text += "; " + std::string(what) + " " + value;
     };
     const auto hidden = [](const secrets& all) {
         std::vector<std::string> names;
-        for (const auto& [name, value] : all) names.push_back(name + "=***");
+        for (const auto& each : all) names.push_back(each.first + "=***");
         return joined(names, ",");
     };
     add("headers", hidden(headers));

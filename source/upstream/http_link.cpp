@@ -75,6 +75,7 @@ awaitable<json::object> http_link::ask_open(upstream_request wanted)
     bool again = false;
     for (;;) {
         co_await open();
+        listen_soon();
         try {
             auto one = wanted;
             auto result = co_await exchange(std::move(one), stateless_);

@@ -48,6 +48,10 @@ private:
     awaitable<> send(std::shared_ptr<post> message, reply_receiver& to);
     awaitable<> notify(std::string body);
     awaitable<> end_session();
+    void listen_soon();
+    static awaitable<> listen(std::shared_ptr<http_link> self);
+    awaitable<> listen_once();
+    fetch_request listening_request();
     void notify_soon(std::string body);
     fetch_request request_for(const post& message) const;
     post post_of(std::string body) const;
@@ -67,6 +71,9 @@ private:
     bool is_old_ = false;  // speaks an older revision, as is known
     bool opening_ = false;
     bool closed_ = false;
+    bool listening_ = false;
+    bool has_no_stream_ = false;
+    event::clock::time_point used_;
     event opened_;
     std::int64_t next_id_ = 1;
     task_group tasks_;

@@ -50,7 +50,7 @@ awaitable<> http_link::open()
 // A server of the older revisions refuses server/discover, each in its own way, or does not answer it.
 awaitable<> http_link::open_now()
 {
-    stateless_ = false;
+    stateless_ = has_no_stream_ = false;
     if (!is_old_) stateless_ = co_await discover();
     if (stateless_) {
         protocol_ = newest_revision;

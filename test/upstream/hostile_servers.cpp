@@ -11,14 +11,15 @@ namespace {
 script result_of_call(const heard& to, const std::string& result) { return as_json(to, result); }
 
 /// The sentence of a call when tools/call is answered so.
-std::string failure_for(peer::answers answers, std::chrono::milliseconds timeout = std::chrono::seconds(10))
+std::string failure_for(peer::answers answers, std::chrono::milliseconds timeout = std::chrono::seconds(60))
 {
     upstream_stage stage;
     stage.config.upstreams[0].timeout = timeout;
     stage.tools();
     stage.other.on["tools/call"] = std::move(answers);
     auto failure = stage.failure();
-    // The next call is served, whatever happened.
+    // The next call is served, whatever happened, also on a busy machine.
+    stage.config.upstreams[0].timeout = std::chrono::seconds(60);
     stage.other.on["tools/call"] = [](const heard& to) { return as_json(to, said_hello); };
     CHECK(stage.call() == parsed(said_hello));
     return failure;
@@ -397,6 +398,20 @@ TEST_CASE("a server's flood of questions is not answered for ever")
     stage.other.on["tools/call"] = [](const heard& to) { return as_json(to, said_hello); };
     CHECK(stage.call() == parsed(said_hello));
     CHECK(stage.other.count("") <= link_messages::most_replies);
+}
+
+TEST_CASE("a server that floods its stream of changes is not listened to for long")
+{
+    upstream_stage stage;
+    stage.other.on["GET"] = [](const heard&) {
+        return script{{step::kind::send, header_of_events(), {}},
+                      {step::kind::endless, event("{\"a\":\"" + std::string(100'000, 'x') + "\"}"), {}}};
+    };
+    stage.tools();
+    while (stage.other.count("GET") == 0) stage.io.run_one();
+    CHECK(stage.call() == parsed(said_hello));
+    CHECK(stage.call() == parsed(said_hello));
+    CHECK(stage.other.count("GET") == 1);
 }
 
 TEST_CASE("TLS of a server must be trusted")

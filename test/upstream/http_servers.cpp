@@ -134,6 +134,29 @@ TEST_CASE("lists of tools have pages, and are read again when the server says th
     CHECK(stage.names() == std::vector<std::string>{"three"});
 }
 
+TEST_CASE("a server says on a stream of its own that its tools changed")
+{
+    for (const bool stateless : {false, true}) {
+        upstream_stage stage(stateless);
+        const std::string way = stateless ? "subscriptions/listen" : "GET";
+        const auto changed = event(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+        stage.other.on[way] = [&](const heard&) {
+            return script{{step::kind::send, header_of_events(), {}},
+                          {step::kind::send, "", std::chrono::milliseconds(300)},
+                          {step::kind::send, changed, {}},
+                          {step::kind::hang, {}, {}}};
+        };
+        CHECK(stage.names() == std::vector<std::string>{"echo"});
+        while (stage.other.count(way) == 0) stage.io.run_one();
+        stage.other.on["tools/list"] = [](const heard& to) {
+            return as_json(to, R"({"tools":[{"name":"new","inputSchema":{}}]})");
+        };
+        while (stage.names() != std::vector<std::string>{"new"}) stage.io.run_one();
+        CHECK(stage.call("new") == parsed(said_hello));
+        CHECK(stage.other.count(way) == 1);
+    }
+}
+
 TEST_CASE("the operator chooses tools and who may use them")
 {
     upstream_stage stage;

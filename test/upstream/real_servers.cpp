@@ -87,7 +87,7 @@ upstream_entry entry_at(std::string url)
 void check_sdk_tools(asio::io_context& io, upstream_servers& servers)
 {
     const auto tools = run_coroutine(io, servers.tools(""), std::chrono::seconds(60));
-    REQUIRE(tools.size() == 3);
+    REQUIRE(tools.size() == 4);
     CHECK(tools[0].name == "greet");
     CHECK(tools[0].title == "Greeting");
     CHECK(tools[0].read_only);
@@ -99,6 +99,9 @@ void check_sdk_tools(asio::io_context& io, upstream_servers& servers)
     CHECK(steps == std::vector<double>{1, 2, 3});
     result = run_coroutine(io, servers.call("", "real", "fail", {}, {}));
     CHECK(flag_of(result, "isError"));
+    // The server says that its tools changed.
+    result = run_coroutine(io, servers.call("", "real", "grow", {}, {}));
+    while (run_coroutine(io, servers.tools("")).size() < 5) io.run_one();
 }
 
 }  // namespace

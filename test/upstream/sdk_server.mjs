@@ -21,6 +21,10 @@ function makeServer() {
   server.registerTool("fail", { description: "Fails" }, async () => {
     throw new Error("as it should");
   });
+  server.registerTool("grow", { description: "Adds a tool" }, async () => {
+    server.registerTool("grown", { description: "Was added" }, async () => ({ content: [] }));
+    return { content: [] };
+  });
   return server;
 }
 

@@ -32,9 +32,9 @@ inline json::object parsed(std::string_view text) { return json::parse(text).as_
 /// A request that came to a peer.
 struct heard {
     std::string head;      ///< of HTTP, in lower case
-    json::object message;  ///< empty: a DELETE
+    json::object message;  ///< empty: a GET or DELETE
     std::string id;        ///< as JSON
-    std::string method;
+    std::string method;    ///< of the message, or of HTTP
     json::object params;
 };
 
@@ -76,6 +76,8 @@ public:
     explicit peer(asio::io_context& io, bool stateless = false, asio::ssl::context* tls = nullptr) : web(io, tls)
     {
         web.answers = [this](const std::string& request) { return answer_to(request); };
+        on["GET"] = [](const heard&) { return refused("405 Method Not Allowed"); };
+        on["subscriptions/listen"] = [](const heard&) { return refused("404 Not Found"); };
         on["DELETE"] = [](const heard&) { return refused("200 OK"); };
         on["server/discover"] = [stateless](const heard& to) {
             if (stateless) return as_json(to, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})");
@@ -112,7 +114,7 @@ private:
     {
         const auto end = request.find("\r\n\r\n");
         heard one{lower_case(request.substr(0, end)), jsonrpc::read_object(request.substr(end + 4)), {}, {}, {}};
-        one.method = one.message.empty() ? "DELETE" : text_of(one.message, "method");
+        one.method = one.message.empty() ? request.substr(0, request.find(' ')) : text_of(one.message, "method");
         if (const auto* id = one.message.if_contains("id")) one.id = jsonrpc::write_json(*id);
         one.params = object_of(one.message, "params");
         requests.push_back(one);
@@ -134,7 +136,7 @@ struct upstream_stage {
         upstream_entry one;
         one.name = std::move(name);
         one.url = at.web.url("/mcp");
-        one.timeout = std::chrono::seconds(10);
+        one.timeout = std::chrono::seconds(60);
         one.origin = "config.toml:1";
         return one;
     }
@@ -155,7 +157,8 @@ struct upstream_stage {
     }
     json::object call(std::string tool = "echo", json::object arguments = {}, std::string server = "one")
     {
-        return run_coroutine(io, all().call("", std::move(server), std::move(tool), std::move(arguments), progress));
+        auto work = all().call("", std::move(server), std::move(tool), std::move(arguments), progress);
+        return run_coroutine(io, std::move(work), std::chrono::seconds(60));
     }
     /// The sentence with which a call fails; empty: it does not.
     std::string failure(std::string tool = "echo")
