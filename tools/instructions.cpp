@@ -11,7 +11,12 @@ namespace {
 
 class shown_tools {
 public:
-    shown_tools(const tool_registry& tools, const caller& who) : listed_(tools.listed(who)) {}
+    shown_tools(const tool_registry& tools, const caller& who)
+        : listed_(tools.listed(who)), to_code_(tools.code_has_tools())
+    {
+    }
+
+    bool to_code() const { return to_code_; }
 
     bool have(std::string_view name) const
     {
@@ -29,6 +34,7 @@ public:
 
 private:
     std::vector<const tool*> listed_;
+    bool to_code_;
 };
 
 std::string about_workspace(const shown_tools& tools)
@@ -51,6 +57,7 @@ std::string about_sandboxes(const shown_tools& tools)
     if (tools.have("execute_terminal_command")) text += "execute_terminal_command is its shell. ";
     if (tools.have("execute_python_code"))
         text += "execute_python_code with stateful: true keeps variables, as a notebook does. ";
+    if (tools.to_code()) text += "Its code can call tools in loops: import tools; dir(tools). ";
     if (tools.have("install_packages_in_sandbox")) text += "install_packages_in_sandbox is its only way to packages. ";
     if (tools.have("expose_port")) text += "expose_port links to a server that runs in it. ";
     return text;

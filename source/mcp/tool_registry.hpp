@@ -33,6 +33,10 @@ public:
     std::string validate(std::string_view name, json::object& arguments) const;
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
+    /// Code in sandboxes calls tools.
+    void give_to_code() { code_has_tools_ = true; }
+    bool code_has_tools() const { return code_has_tools_; }
+
     /// The definition of a tool is another now.
     void changed() const
     {
@@ -52,6 +56,7 @@ private:
     std::vector<std::unique_ptr<tool>> unusable_;
     std::vector<std::unique_ptr<tool>> removed_;  // kept, because a removed tool may still run
     tool_profiles profiles_;
+    bool code_has_tools_ = false;
     std::function<void()> listener_;
 };
 

@@ -161,6 +161,7 @@ void application::give_tools_to_code(sandbox_manager& sandboxes)
     code_sources from{core_, config_, sandboxes.tools(), [all = managers_->upstreams.get()](std::string principal) {
                           return tools_of_upstreams(*all, std::move(principal));
                       }};
+    core_.tools().give_to_code();
     code_ = std::make_unique<code_entrance>(executor_, std::move(from));
     sandboxes.network().give_tools(
         [this](const std::string& sandbox, unique_fd door) { code_->open(sandbox, std::move(door)); });

@@ -105,8 +105,11 @@ TEST_CASE("instructions speak of the tools that are shown, in at most 200 words"
 {
     system_stage s(with_all_tools());
     choose_tools(s.registry, s.config);
+    CHECK(instructions_for(s.registry, {}).find("import tools") == std::string::npos);
+    s.registry.give_to_code();
     const auto all = instructions_for(s.registry, {});
     INFO(all);
+    CHECK(all.find("import tools") != std::string::npos);
     CHECK(words_in(all) <= 200);
     for (const char* tool : {"system_run_command", "create_sandbox", "web_scrape", "view_file", "job_poll"})
         CHECK(all.find(tool) != std::string::npos);
