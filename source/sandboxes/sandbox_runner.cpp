@@ -215,6 +215,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitab
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
+    if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
     for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
