@@ -5,31 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace cmcp {
 namespace {
-
-enum class match { no, part, whole };
-
-/// A character, or all, of a form in the text: how much of the text it takes.
-struct spelled {
-    match is = match::no;
-    std::size_t size = 0;
-};
-
-/// The rest of a text, and whether the whole text ends with it.
-struct text_rest {
-    std::string_view text;
-    bool is_end = false;
-};
-
-spelled match_spelling(std::string_view text, std::string_view spelling, bool any_case)
-{
-    const auto size = std::min(text.size(), spelling.size());
-    const auto there = text.substr(0, size), wanted = spelling.substr(0, size);
-    if (any_case ? !equal_ignoring_case(there, wanted) : there != wanted) return {};
-    return size < spelling.size() ? spelled{match::part, 0} : spelled{match::whole, size};
-}
 
 std::string_view name_in_html(char c)
 {
@@ -49,59 +28,76 @@ std::string_view name_in_html(char c)
     }
 }
 
-/// The longest spelling by which the character stands in URLs, JSON and HTML, where an escape begins the text.
-spelled match_escape(std::string_view text, char c)
-{
-    const std::string digits = hex_text({&c, 1});
-    const bool is_escaped_by_itself = c == '"' || c == '\\' || c == '/' || c == '\'';
-    const std::array<std::string, 7> spellings{"%" + digits,
-                                               "\\u00" + digits,
-                                               "\\x" + digits,
-                                               is_escaped_by_itself ? std::string{'\\', c} : "%" + digits,
-                                               "&#" + std::to_string(static_cast<unsigned char>(c)) + ";",
-                                               "&#x" + digits + ";",
-                                               std::string(name_in_html(c))};
-    spelled best;
-    for (const auto& each : spellings) {
-        const auto one = match_spelling(text, each, true);
-        if (one.is > best.is) best = one;
+/// Where the text may go on behind a character that stands at its beginning in one of its spellings, as it is or
+/// escaped in URLs, JSON and HTML. There may be two ways to read it, because a secret may hold characters that escape.
+class spellings {
+public:
+    spellings(std::string_view text, char c)
+    {
+        const char first = text.front();
+        if (first == c || (first == '+' && c == ' ')) ways_[count_++] = 1;
+        if (first == '%' || first == '\\' || first == '&') add_escapes(text, c);
     }
-    return best;
-}
+    const std::size_t* begin() const { return ways_.data(); }
+    const std::size_t* end() const { return ways_.data() + count_; }
+    bool may_go_on() const { return may_go_on_; }
 
-spelled match_character(text_rest rest, char c)
-{
-    const char first = rest.text.front();
-    const bool is_it = first == c || (first == '+' && c == ' ');
-    if (first != '%' && first != '\\' && first != '&') return is_it ? spelled{match::whole, 1} : spelled{};
-    const auto escaped = match_escape(rest.text, c);
-    const bool decided = escaped.is == match::whole || (escaped.is == match::part && !rest.is_end);
-    if (decided) return escaped;
-    return is_it ? spelled{match::whole, 1} : spelled{};
-}
+private:
+    void add_escapes(std::string_view text, char c)
+    {
+        const std::string digits = hex_text({&c, 1});
+        add(text, "%" + digits);
+        add(text, "\\u00" + digits);
+        add(text, "\\x" + digits);
+        if (c == '"' || c == '\\' || c == '/' || c == '\'') add(text, std::string{'\\', c});
+        add(text, "&#" + std::to_string(static_cast<unsigned char>(c)) + ";");
+        add(text, "&#x" + digits + ";");
+        add(text, name_in_html(c));
+    }
+
+    void add(std::string_view text, std::string_view spelling)
+    {
+        const auto size = std::min(text.size(), spelling.size());
+        if (!equal_ignoring_case(text.substr(0, size), spelling.substr(0, size))) return;
+        if (size < spelling.size())
+            may_go_on_ = true;
+        else
+            ways_[count_++] = size;
+    }
+
+    std::array<std::size_t, 8> ways_{};
+    std::size_t count_ = 0;
+    bool may_go_on_ = false;
+};
 
 constexpr bool ends_line(char c) { return c == '\r' || c == '\n'; }
 
-spelled match_escaped(text_rest rest, const secret_masks::form& of)
-{
-    std::size_t at = 0;
-    for (const char c : of.hidden) {
-        while (of.wraps && at > 0 && at < rest.text.size() && ends_line(rest.text[at])) ++at;
-        if (at == rest.text.size()) return {match::part, 0};
-        const auto one = match_character({rest.text.substr(at), rest.is_end}, c);
-        if (one.is != match::whole) return one;
-        at += one.size;
-    }
-    return {match::whole, at};
-}
+/// A form at the beginning of a text.
+struct form_match {
+    std::size_t size = 0;  // 0: it is not there as a whole
+    bool may_go_on = false;
+};
 
-// As it is goes first, because a secret may hold the characters that escape others.
-spelled match_form(text_rest rest, const secret_masks::form& of)
+form_match match_form(std::string_view text, const secret_masks::form& of)
 {
-    const auto plain = match_spelling(rest.text, of.hidden, false);
-    if (plain.is == match::whole) return plain;
-    const auto escaped = match_escaped(rest, of);
-    return escaped.is == match::no ? plain : escaped;
+    form_match found;
+    std::vector<std::size_t> places{0}, next;
+    for (const char c : of.hidden) {
+        next.clear();
+        for (std::size_t at : places) {
+            while (of.wraps && at > 0 && at < text.size() && ends_line(text[at])) ++at;
+            if (at == text.size()) found.may_go_on = true;
+            if (at == text.size()) continue;
+            const spellings ways(text.substr(at), c);
+            found.may_go_on = found.may_go_on || ways.may_go_on();
+            for (const auto size : ways)
+                if (std::ranges::find(next, at + size) == next.end()) next.push_back(at + size);
+        }
+        places.swap(next);
+        if (places.empty()) return found;
+    }
+    found.size = *std::ranges::max_element(places);
+    return found;
 }
 
 // The digits of base64 that the text alone decides when `lead` bytes of another one are in front of it.
@@ -155,18 +151,23 @@ void secret_masks::add(const held_secret& secret)
         add_form(digits, mask, true);
         add_form(for_urls(digits), for_urls(mask), true);
     }
+    const bool is_login = secret.place.is == secret_place::kind::basic;
+    for (const auto& user : {std::string(), is_login ? secret.place.name + ":" : std::string()})
+        add_form(base64_encode(user + value), base64_encode(user + shown), true);
     add_form(hex_text(value), hex_text(shown));
     add_form(upper_case(hex_text(value)), upper_case(hex_text(shown)));
     add_form(in_utf16(value), in_utf16(shown));
 }
 
-secret_masks::found_form secret_masks::at_beginning_of(std::string_view text, bool is_end) const
+secret_masks::found_form secret_masks::at_beginning_of(std::string_view text) const
 {
     found_form best;
+    const bool is_escape = text.front() == '%' || text.front() == '\\' || text.front() == '&' || text.front() == '+';
     for (const auto& each : forms_) {
-        const auto one = match_form({text, is_end}, each);
-        best.may_go_on = best.may_go_on || one.is == match::part;
-        if (one.is == match::whole && one.size > best.size) {
+        if (!is_escape && each.hidden.front() != text.front()) continue;
+        const auto one = match_form(text, each);
+        best.may_go_on = best.may_go_on || one.may_go_on;
+        if (one.size > best.size) {
             best.size = one.size;
             best.of = &each;
         }
@@ -202,7 +203,7 @@ std::string stream_mask::take(bool is_end)
     while (at < rest_.size()) {
         secret_masks::found_form form;
         if (masks_->may_begin_with(rest_[at]))
-            form = masks_->at_beginning_of(std::string_view(rest_).substr(at), is_end);
+            form = masks_->at_beginning_of(std::string_view(rest_).substr(at));
         if (form.may_go_on && !is_end) break;
         if (form.size == 0)
             out += rest_[at++];

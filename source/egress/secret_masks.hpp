@@ -32,7 +32,7 @@ public:
         const form* of = nullptr;  ///< that one
         bool may_go_on = false;    ///< a form, or a longer one, may be cut off at the end of the text
     };
-    found_form at_beginning_of(std::string_view text, bool is_end) const;
+    found_form at_beginning_of(std::string_view text) const;
     bool may_begin_with(char c) const { return beginnings_[static_cast<unsigned char>(c)]; }
     static std::string mask_of(const form& of, std::size_t size);
 

@@ -151,8 +151,9 @@ void sandbox_network::join(sandbox::run_request& request, const sandbox_record& 
         request.environment.emplace_back(name, proxy);
     for (const char* name : {"no_proxy", "NO_PROXY"}) request.environment.emplace_back(name, "localhost,127.0.0.1,::1");
     const auto secrets = secrets_.of(of);
-    if (begins_with_secrets(of.id, !secrets.empty()) && !secrets.empty())
-        add_secrets(request, secrets, secrets_.certificate_for(of));
+    if (!begins_with_secrets(of.id, !secrets.empty())) return;
+    add_secret_files(request, secrets_.certificate_for(of));
+    add_secret_variables(request, secrets);
 }
 
 // The files of a cell are made with it, by its first run.
@@ -209,8 +210,10 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, 
 
 void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd> doors)
 {
-    live_.erase(cell.cell);
+    const auto before = live_.extract(cell.cell);
     const auto begins = begins_.extract(cell.cell);
+    // A run that was on its way when the cell ended makes the next one, with the same files.
+    if (doors.empty() && !before.empty() && before.mapped()->has_secrets) begins_[cell.cell] = true;
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
     auto live = std::make_unique<live_network>(executor_);

@@ -7,10 +7,16 @@ namespace cmcp {
 
 namespace {
 
-const std::string folder_of_files = "/run/container-mcp/";
-const std::string bundle_file = "certificates.pem";      // of the system and of the authority
-const std::string authority_file = "authority.pem";      // for programs that add it to their own
-const std::string wget_file = "wgetrc";
+const std::string folder_of_files = "/run/container-mcp/own/";
+const std::string bundle_name = "certificates.pem";   // of the system and of the authority
+const std::string authority_name = "authority.pem";  // for programs that add it to their own
+const std::string wget_name = "wgetrc";
+
+template <class Request>
+void give_file(Request& request, const std::string& name, std::string content)
+{
+    if constexpr (requires { request.files; }) request.files.push_back({name, std::move(content)});
+}
 
 // The programs of images trust what this machine trusts, too.
 std::string system_certificates()
@@ -25,16 +31,24 @@ std::string system_certificates()
 
 }  // namespace
 
-void add_secrets(sandbox::run_request& request, const std::vector<held_secret>& secrets, const std::string& certificate)
+void add_secret_files(sandbox::run_request& request, const std::string& certificate)
 {
+    static const std::string of_system = system_certificates();
+    give_file(request, bundle_name, of_system + "\n" + certificate);
+    give_file(request, authority_name, certificate);
+    give_file(request, wget_name, "ca_certificate = " + folder_of_files + bundle_name + "\n");
+}
+
+// wget reads no variable for certificates, but a file of settings.
+void add_secret_variables(sandbox::run_request& request, const std::vector<held_secret>& secrets)
+{
+    if (secrets.empty()) return;
     for (const auto& each : secrets) request.environment.emplace_back(each.name, each.placeholder);
-    const std::string bundle = folder_of_files + bundle_file;
     for (const char* name : {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
                              "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT", "NIX_SSL_CERT_FILE"})
-        request.environment.emplace_back(name, bundle);
-    request.environment.emplace_back("NODE_EXTRA_CA_CERTS", folder_of_files + authority_file);
-    request.environment.emplace_back("SYSTEM_WGETRC", folder_of_files + wget_file);
-    static_cast<void>(certificate);
+        request.environment.emplace_back(name, folder_of_files + bundle_name);
+    request.environment.emplace_back("NODE_EXTRA_CA_CERTS", folder_of_files + authority_name);
+    request.environment.emplace_back("SYSTEM_WGETRC", folder_of_files + wget_name);
 }
 
 }  // namespace cmcp
