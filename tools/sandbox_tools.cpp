@@ -23,8 +23,9 @@ void add_secrets_row(json::object& into, sandbox_manager& sandboxes, const sandb
 
 auto secrets_schema()
 {
-    return schema::array("Variables with placeholders: sent in their place to their hosts over HTTPS they become secrets",
-                         schema::typed("object", ""));
+    return schema::array(
+        "Variables with placeholders: sent in their place to their hosts over HTTPS they become secrets",
+        schema::typed("object", ""));
 }
 
 awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,

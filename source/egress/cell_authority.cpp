@@ -73,9 +73,9 @@ int choose_protocol(SSL*, const unsigned char** chosen_name, unsigned char* size
 {
     constexpr std::string_view wanted("\x08http/1.1", 9);
     unsigned char* name = nullptr;
-    const bool agreed = ::SSL_select_next_proto(&name, size, reinterpret_cast<const unsigned char*>(wanted.data()),
-                                                static_cast<unsigned>(wanted.size()), offered,
-                                                length) == OPENSSL_NPN_NEGOTIATED;
+    const bool agreed =
+        ::SSL_select_next_proto(&name, size, reinterpret_cast<const unsigned char*>(wanted.data()),
+                                static_cast<unsigned>(wanted.size()), offered, length) == OPENSSL_NPN_NEGOTIATED;
     *chosen_name = name;
     return agreed ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -148,7 +148,7 @@ std::shared_ptr<ssl::context> cell_authority::make_context(const std::string& na
 std::shared_ptr<ssl::context> cell_authority::context_for(const std::string& name)
 {
     const auto now = clock::now();
-    std::erase_if(leaves_, [&](const auto& each) { return each.second.made + leaf_use < now; });
+    std::erase_if(leaves_, [&](const auto& each) { return each.second.since + leaf_use < now; });
     if (leaves_.size() > most_leaves) leaves_.clear();
     auto& kept = leaves_[name];
     if (!kept.context) kept = {make_context(name), now};

@@ -33,7 +33,7 @@ private:
     using certificate_handle = std::unique_ptr<x509_st, free_openssl>;
     struct leaf {
         std::shared_ptr<boost::asio::ssl::context> context;
-        clock::time_point made;
+        clock::time_point since;
     };
 
     static key_handle make_key();

@@ -32,8 +32,7 @@ bool can_be_read(const http::response_header<>& answer)
 {
     for (const auto& each : answer) {
         const auto coding = trimmed(each.value());
-        if (each.name() == http::field::content_encoding && !coding.empty() &&
-            !equal_ignoring_case(coding, "identity"))
+        if (each.name() == http::field::content_encoding && !coding.empty() && !equal_ignoring_case(coding, "identity"))
             return false;
         if (each.name() == http::field::transfer_encoding && !equal_ignoring_case(coding, "chunked")) return false;
     }
@@ -105,7 +104,7 @@ awaitable<bool> secret_exchange::give(response_parser& answer, request_facts fac
     bool whole = true;
     if (!answer.is_done()) whole = co_await give_body(answer, in_chunks);
     if (!server_stays) drop_upstream();
-    co_return whole && stays;
+    co_return whole&& stays;
 }
 
 awaitable<bool> secret_exchange::give_body(response_parser& answer, bool in_chunks)
@@ -140,9 +139,8 @@ awaitable<> secret_exchange::relay()
     auto executor = co_await asio::this_coro::executor;
     auto outward = pass(*client_, of_.from_client_, *upstream_, false);
     auto inward = pass(*upstream_, of_.from_upstream_, *client_, true);
-    auto either =
-        asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(outward), asio::deferred),
-                                                asio::co_spawn(executor, std::move(inward), asio::deferred));
+    auto either = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(outward), asio::deferred),
+                                                          asio::co_spawn(executor, std::move(inward), asio::deferred));
     co_await either.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 }
 

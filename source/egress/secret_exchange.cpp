@@ -52,11 +52,12 @@ awaitable<bool> secret_exchange::accept()
     of_.note_moved();
     if (!failure) co_return true;
     if (of_.client_.is_open())
-        of_.note_refusal("certificate",
-                         who.with_port(of_.place_->port) +
-                             ": a secret of this sandbox is for this host, so its connections have a certificate of the "
-                             "sandbox's own authority ($SSL_CERT_FILE) and speak HTTP/1.1; the client did not accept "
-                             "that.");
+        of_.note_refusal(
+            "certificate",
+            who.with_port(of_.place_->port) +
+                ": a secret of this sandbox is for this host, so its connections have a certificate of the "
+                "sandbox's own authority ($SSL_CERT_FILE) and speak HTTP/1.1; the client did not accept "
+                "that.");
     co_return false;
 }
 

@@ -28,7 +28,7 @@ private:
     using request_parser = proxy_connection::request_parser;
     using response_parser = proxy_connection::response_parser;
 
-    /// What is known of a request when its answer comes.
+    /// The facts of a request that its answer depends on.
     struct request_facts {
         bool is_head = false, client_stays = false, upgrades = false, takes_chunks = false, may_repeat = false;
     };

@@ -80,24 +80,24 @@ struct form_match {
 
 form_match match_form(std::string_view text, const secret_masks::form& of)
 {
-    form_match found;
+    form_match result;
     std::vector<std::size_t> places{0}, next;
     for (const char c : of.hidden) {
         next.clear();
         for (std::size_t at : places) {
             while (of.wraps && at > 0 && at < text.size() && ends_line(text[at])) ++at;
-            if (at == text.size()) found.may_go_on = true;
+            if (at == text.size()) result.may_go_on = true;
             if (at == text.size()) continue;
             const spellings ways(text.substr(at), c);
-            found.may_go_on = found.may_go_on || ways.may_go_on();
+            result.may_go_on = result.may_go_on || ways.may_go_on();
             for (const auto size : ways)
                 if (std::ranges::find(next, at + size) == next.end()) next.push_back(at + size);
         }
         places.swap(next);
-        if (places.empty()) return found;
+        if (places.empty()) return result;
     }
-    found.size = *std::ranges::max_element(places);
-    return found;
+    result.size = *std::ranges::max_element(places);
+    return result;
 }
 
 // The digits of base64 that the text alone decides when `lead` bytes of another one are in front of it.
@@ -202,8 +202,7 @@ std::string stream_mask::take(bool is_end)
     std::size_t at = 0;
     while (at < rest_.size()) {
         secret_masks::found_form form;
-        if (masks_->may_begin_with(rest_[at]))
-            form = masks_->at_beginning_of(std::string_view(rest_).substr(at));
+        if (masks_->may_begin_with(rest_[at])) form = masks_->at_beginning_of(std::string_view(rest_).substr(at));
         if (form.may_go_on && !is_end) break;
         if (form.size == 0)
             out += rest_[at++];

@@ -18,8 +18,8 @@ constexpr std::string_view mark_of_value = "{}";
 
 [[noreturn]] void refuse_place(std::string_view text, const std::string& why)
 {
-    throw std::invalid_argument("\"" + std::string(text.substr(0, longest_place)) + "\" is no place of a secret: " +
-                                why);
+    throw std::invalid_argument("\"" + std::string(text.substr(0, longest_place)) +
+                                "\" is no place of a secret: " + why);
 }
 
 bool is_name_letter(char c)
@@ -39,8 +39,8 @@ bool is_visible(std::string_view text)
 bool is_field_of_guard(std::string_view name)
 {
     constexpr std::array<std::string_view, 14> fields{
-        "host",          "content-length", "transfer-encoding",   "connection",      "upgrade", "te",  "trailer",
-        "expect",        "keep-alive",     "proxy-authorization", "accept-encoding", "range",   "via", "if-range"};
+        "host",   "content-length", "transfer-encoding",   "connection",      "upgrade", "te",  "trailer",
+        "expect", "keep-alive",     "proxy-authorization", "accept-encoding", "range",   "via", "if-range"};
     const auto lower = lower_case(name);
     return std::ranges::find(fields, lower) != fields.end() || lower.starts_with("sec-websocket");
 }

@@ -14,7 +14,7 @@ std::string proxy_connection::plain_problem(const host& who, std::uint16_t port)
            " is refused without TLS: a secret of this sandbox is for this host; use https://" + who.text() + ".";
 }
 
-// What else than TLS goes to the port of a secret could not be looked into.
+// Another protocol at the port of a secret could not be looked into.
 awaitable<> proxy_connection::serve_with_secrets(client_opening::kind is)
 {
     if (is == client_opening::kind::tls) {

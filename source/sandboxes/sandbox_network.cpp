@@ -234,7 +234,8 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
 void sandbox_network::renew(const sandbox_record& of)
 {
     const auto live = live_.find(of.id);
-    if (live != live_.end()) *live->second->ticket = of.network.empty() ? nullptr : issue(of, live->second->has_secrets);
+    if (live != live_.end())
+        *live->second->ticket = of.network.empty() ? nullptr : issue(of, live->second->has_secrets);
 }
 
 void sandbox_network::reload()

@@ -42,7 +42,8 @@ bool may_meet(const egress_entry& network, const egress_entry& host)
     if (network.port != 0 && network.port != host.port) return false;
     if (network.is == kind::any) return true;
     const bool both = network.is == kind::subdomains && host.is == kind::subdomains;
-    if (both) return network.name == host.name || is_below(network.name, host.name) || is_below(host.name, network.name);
+    if (both)
+        return network.name == host.name || is_below(network.name, host.name) || is_below(host.name, network.name);
     if (network.is == kind::subdomains) return is_below(host.name, network.name);
     return host.is == kind::subdomains ? is_below(network.name, host.name) : network.name == host.name;
 }
@@ -97,8 +98,8 @@ public:
     boost::asio::ssl::context& trust() override
     {
         if (!of_.trust_)
-            of_.trust_ =
-                std::make_unique<boost::asio::ssl::context>(make_client_context(of_.config_.web_ca_file, "WEB_CA_FILE"));
+            of_.trust_ = std::make_unique<boost::asio::ssl::context>(
+                make_client_context(of_.config_.web_ca_file, "WEB_CA_FILE"));
         return *of_.trust_;
     }
 

@@ -59,9 +59,9 @@ private:
 
     const settings& config_;
     std::unique_ptr<secret_store> store_;
-    std::int64_t seen_ = -1;              // the store's version
+    std::int64_t seen_ = -1;                          // the store's version
     std::optional<clock::time_point> trouble_since_;  // with the key
-    std::vector<opened_secret> secrets_;  // as of then
+    std::vector<opened_secret> secrets_;              // as of then
     std::map<std::string, cell_part> parts_;
     std::unique_ptr<boost::asio::ssl::context> trust_;
 };

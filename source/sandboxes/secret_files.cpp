@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 const std::string folder_of_files = "/run/container-mcp/own/";
-const std::string bundle_name = "certificates.pem";   // of the system and of the authority
+const std::string bundle_name = "certificates.pem";  // of the system and of the authority
 const std::string authority_name = "authority.pem";  // for programs that add it to their own
 const std::string wget_name = "wgetrc";
 

@@ -30,9 +30,9 @@ bool is_letter_of_variable(char c)
 void check_variable(const std::string& name)
 {
     constexpr std::array<std::string_view, 17> taken{
-        "PATH",        "HOME",      "USER",       "LANG",           "PWD",           "TMPDIR",
-        "SHELL",       "TERM",      "NODE_PATH",  "http_proxy",     "https_proxy",   "HTTP_PROXY",
-        "HTTPS_PROXY", "no_proxy",  "NO_PROXY",   "SSL_CERT_FILE",  "PIP_CERT",
+        "PATH",        "HOME",     "USER",      "LANG",          "PWD",         "TMPDIR",
+        "SHELL",       "TERM",     "NODE_PATH", "http_proxy",    "https_proxy", "HTTP_PROXY",
+        "HTTPS_PROXY", "no_proxy", "NO_PROXY",  "SSL_CERT_FILE", "PIP_CERT",
     };
     const bool is_name = !name.empty() && name.size() <= longest_name && !(name[0] >= '0' && name[0] <= '9') &&
                          std::ranges::all_of(name, is_letter_of_variable);
@@ -70,8 +70,9 @@ std::string hosts_in_order(const std::string& text)
 void check_value(const std::string& value)
 {
     if (value.size() < shortest_value || value.size() > longest_value)
-        throw std::invalid_argument("the value of a secret has 8 to 4096 characters, so that it can be told from other "
-                                    "text");
+        throw std::invalid_argument(
+            "the value of a secret has 8 to 4096 characters, so that it can be told from other "
+            "text");
     const auto is_visible = [](char c) { return c >= ' ' && c <= '~'; };
     if (!std::ranges::all_of(value, is_visible) || value.front() == ' ' || value.back() == ' ')
         throw std::invalid_argument("the value of a secret is one line of ASCII, without blanks around it");
@@ -99,8 +100,8 @@ json::value time_or_null(double when)
 {
     if (when == 0) return nullptr;
     const std::chrono::duration<double> since(when);
-    return json::value(timestamp(std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(since))));
+    return json::value(timestamp(
+        std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(since))));
 }
 
 }  // namespace

@@ -137,7 +137,6 @@ int restore(const loaded_settings& loaded, const backup_words& line, bool json);
 /// Limits of single principals; a running server sees a change within a second.
 int quota(const loaded_settings& loaded, const identity_line& line, bool json);
 
-
 /// Secrets that the programs of sandboxes use without seeing them; a running server sees a change at once.
 int secrets(const loaded_settings& loaded, const secret_line& line, bool json);
 

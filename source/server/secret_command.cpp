@@ -73,7 +73,7 @@ double present_time()
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-int set(const settings& config, const secret_line& line)
+int keep_secret(const settings& config, const secret_line& line)
 {
     act_record act(config, "secret set");
     auto store = open_secrets(config);
@@ -86,14 +86,15 @@ int set(const settings& config, const secret_line& line)
     return 0;
 }
 
-int remove(const settings& config, const secret_line& line)
+int drop_secret(const settings& config, const secret_line& line)
 {
     act_record act(config, "secret remove");
     const auto principal = principal_in(line.wanted);
     auto store = open_secrets(config);
     if (!store.remove(line.wanted.name, principal, line.wanted.sandbox))
-        throw config_error("there is no such secret; `container-mcp secret list` shows those that are there, each with "
-                           "--principal and --sandbox");
+        throw config_error(
+            "there is no such secret; `container-mcp secret list` shows those that are there, each with "
+            "--principal and --sandbox");
     act.done(line.wanted.name + (principal.empty() ? "" : " of " + principal));
     std::cout << "the secret " << line.wanted.name << " is removed\n";
     return 0;
@@ -124,7 +125,7 @@ int list_secrets(const settings& config, bool json)
 int secrets(const loaded_settings& loaded, const secret_line& line, bool json)
 try {
     if (line.action == "list") return list_secrets(loaded.values, json);
-    return line.action == "set" ? set(loaded.values, line) : remove(loaded.values, line);
+    return line.action == "set" ? keep_secret(loaded.values, line) : drop_secret(loaded.values, line);
 } catch (const std::invalid_argument& wrong) {
     throw config_error(wrong.what());
 } catch (const secret_error& wrong) {

@@ -105,7 +105,8 @@ struct secret_route {
 
 const secret_route secret_table[] = {
     {"GET", "/admin/secrets", list_all_secrets, "list_secrets", "Secrets, without their values", "secrets"},
-    {"POST", "/admin/secrets", put_secret, "set_secret", "Keep a secret, encrypted, in place of an earlier one", "name"},
+    {"POST", "/admin/secrets", put_secret, "set_secret", "Keep a secret, encrypted, in place of an earlier one",
+     "name"},
     {"DELETE", "/admin/secrets/*", remove_secret, "remove_secret", "Remove a secret", "removed"},
 };
 
@@ -142,8 +143,8 @@ json::object schema_of_secret()
     properties["basic"] = {{"type", "string"}, {"description", "User of HTTP's basic login"}};
     properties["principal"] = {{"type", "string"}, {"description", "Whose sandboxes have it; *: everybody's"}};
     properties["sandbox"] = {{"type", "string"}, {"description", "The sandbox that has it"}};
-    return {{"type", "object"}, {"required", json::array{"name", "value", "hosts"}},
-            {"properties", std::move(properties)}};
+    return {
+        {"type", "object"}, {"required", json::array{"name", "value", "hosts"}}, {"properties", std::move(properties)}};
 }
 
 json::object in_query(std::string_view name)

@@ -62,7 +62,10 @@ struct secret_stage : secret_source {
         co_await asio::async_read(stream, asio::dynamic_buffer(reply), asio::transfer_all(), as_tuple);
         co_return reply;
     }
-    std::string ask(const std::string& bytes) { return run_coroutine(door.io, talk(this, &trusting, "", "localhost", bytes)); }
+    std::string ask(const std::string& bytes)
+    {
+        return run_coroutine(door.io, talk(this, &trusting, "", "localhost", bytes));
+    }
     std::string get(const std::string& path, const std::string& more = "X-Key: " + stand_in + "\r\n") const
     {
         return door.get(path, more + "Connection: close\r\n");
@@ -112,13 +115,14 @@ TEST_CASE("a placeholder elsewhere stays harmless text, and a request without on
 {
     secret_stage s;
     s.door.web.on("/", send(answer("fine")));
-    for (const auto& more : {"X-Other: " + stand_in + "\r\n", "X-Key: a" + stand_in + "\r\n", std::string("X-Key: own\r\n"), std::string()}) {
+    for (const auto& more : {"X-Other: " + stand_in + "\r\n", "X-Key: a" + stand_in + "\r\n",
+                             std::string("X-Key: own\r\n"), std::string()}) {
         CHECK(has(s.ask(s.get("/?a=" + stand_in, more)), "fine"));
         CHECK_FALSE(has(s.last(), hidden));
         CHECK(has(s.last(), "/?a=" + stand_in));
     }
-    const std::string body = "POST / HTTP/1.1\r\nHost: " + s.door.place() +
-                             "\r\nConnection: close\r\nContent-Length: 32\r\n\r\n" + stand_in;
+    const std::string body =
+        "POST / HTTP/1.1\r\nHost: " + s.door.place() + "\r\nConnection: close\r\nContent-Length: 32\r\n\r\n" + stand_in;
     CHECK(has(s.ask(body), "fine"));
     CHECK(has(s.last(), "\r\n\r\n" + stand_in));
     CHECK(s.uses.empty());
@@ -171,7 +175,8 @@ TEST_CASE("requests that are for another host, or could be read in two ways, do 
           "POST / HTTP/1.1\r\n" + own + key + "Content-Length: 4\r\nContent-Length: 5\r\n\r\n1234",
           "POST / HTTP/1.1\r\n" + own + key + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
           "CONNECT two.localhost:443 HTTP/1.1\r\n" + own + key + "\r\n",
-          "GET / HTTP/1.1\r\n" + own + "X-Key : " + stand_in + "\r\n\r\n", std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}) {
+          "GET / HTTP/1.1\r\n" + own + "X-Key : " + stand_in + "\r\n\r\n",
+          std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}) {
         const auto reply = s.ask(bytes);
         INFO(bytes);
         CHECK((has(reply, "HTTP/1.1 403") || has(reply, "HTTP/1.1 400")));
@@ -293,9 +298,12 @@ TEST_CASE("a WebSocket goes on as raw bytes, still masked")
 {
     secret_stage s;
     s.door.web.on("/ws", send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-                              "Sec-WebSocket-Accept: " + hidden + "\r\n\r\n\x81\x22<" + hidden + ">"));
+                              "Sec-WebSocket-Accept: " +
+                              hidden + "\r\n\r\n\x81\x22<" + hidden + ">"));
     s.door.web.on("/end", {{step::kind::close, {}, {}}});
-    const std::string upgrade = "X-Key: " + stand_in + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Extensions: permessage-deflate\r\n";
+    const std::string upgrade =
+        "X-Key: " + stand_in +
+        "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Extensions: permessage-deflate\r\n";
     const auto reply = s.ask(s.door.get("/ws", upgrade) + s.door.get("/end"));
     CHECK(has(s.door.web.requests.front(), "X-Key: " + hidden));
     CHECK_FALSE(has(s.door.web.requests.front(), "permessage-deflate"));

@@ -56,8 +56,8 @@ const std::vector<std::string> values{"sk-live_4eC39HqLyjWDarjtT1zdp7dc", "p@ss/
 
 std::vector<std::string> forms(const std::string& value)
 {
-    std::vector<std::string> all{value, percent(value), in_json(value), hex_text(value), wide(value, true),
-                                 wide(value, false)};
+    std::vector<std::string> all{value,           percent(value),    in_json(value),
+                                 hex_text(value), wide(value, true), wide(value, false)};
     for (const auto* lead : {"", "u", "us", "user:", "some one:"})
         for (const auto* tail : {"", "x", "yz"}) all.push_back(base64_encode(lead + value + tail));
     return all;
@@ -77,7 +77,8 @@ TEST_CASE("a secret that comes back is masked at the same length, wherever piece
             CHECK_FALSE(holds(once, form));
             CHECK(once.starts_with("before "));
             CHECK(once.ends_with(" after"));
-            for (const std::size_t size : {1u, 2u, 3u, 5u, 7u, 16u, 33u, 100u}) CHECK(in_pieces(masks, text, size) == once);
+            for (const std::size_t size : {1u, 2u, 3u, 5u, 7u, 16u, 33u, 100u})
+                CHECK(in_pieces(masks, text, size) == once);
         }
     }
 }
@@ -91,7 +92,8 @@ TEST_CASE("what is masked depends on no border, for random texts and cuts")
         std::string text;
         const auto known = forms(value);
         while (text.size() < 200)
-            text += random() % 8 == 0 ? known[random() % known.size()] : std::string{letters[random() % letters.size()]};
+            text +=
+                random() % 8 == 0 ? known[random() % known.size()] : std::string{letters[random() % letters.size()]};
         const auto whole = masks->masked(text);
         stream_mask mask(masks);
         std::string out;
@@ -127,7 +129,8 @@ TEST_CASE("base64 that is cut into lines is masked")
     std::string joined;
     for (const char c : masked)
         if (c != '\r' && c != '\n' && c != '*') joined += c;
-    CHECK_FALSE(holds(base64_decode(joined + std::string((4 - joined.size() % 4) % 4, '=')).value_or(""), "long secret"));
+    CHECK_FALSE(
+        holds(base64_decode(joined + std::string((4 - joined.size() % 4) % 4, '=')).value_or(""), "long secret"));
 }
 
 TEST_CASE("other text passes as it is, and at once")

@@ -86,15 +86,17 @@ TEST_CASE("places read as they were written, and others are refused")
                              "query api_key={}", "basic ann"})
         CHECK(secret_place::read(text).text() == text);
     for (const auto* text : {"header Authorization", "header Host: {}", "header Content-Length: {}", "header a b: {}",
-                             "header X: {}{}", "header Sec-WebSocket-Key: {}", "header X: \r\n{}", "query {}", "query =x{}",
-                             "query a&b={}", "basic a:b", "basic ", "body {}", ""})
+                             "header X: {}{}", "header Sec-WebSocket-Key: {}", "header X: \r\n{}", "query {}",
+                             "query =x{}", "query a&b={}", "basic a:b", "basic ", "body {}", ""})
         CHECK_THROWS_AS(secret_place::read(text), std::invalid_argument);
 }
 
 TEST_CASE("hosts of a secret are names, for the port of HTTPS where none is written")
 {
     held_secret secret{"K", read_secret_hosts("api.test,*.example.org,b.test:8443"), {}, "v", "p"};
-    const auto is_for = [&](const std::string& name, std::uint16_t port) { return secret.is_for(read_host(name), port); };
+    const auto is_for = [&](const std::string& name, std::uint16_t port) {
+        return secret.is_for(read_host(name), port);
+    };
     CHECK(is_for("api.test", 443));
     CHECK_FALSE(is_for("api.test", 8443));
     CHECK(secret.concerns(read_host("api.test")));

@@ -124,7 +124,8 @@ TEST_CASE("what is no secret is refused with a sentence that does not hold the v
     const std::string header = "X: {}";
     for (const auto* name : {"", "1A", "A B", "A-B", "PATH", "LD_PRELOAD", "PYTHONPATH", "SSL_CERT_FILE", "http_proxy"})
         CHECK(has(s.refusal({name, "api.test", header}), "cannot be the name"));
-    for (const auto* hosts : {"", "*", "10.0.0.1", "!a.test", "https://a.test"}) CHECK_FALSE(s.refusal({"K", hosts, header}).empty());
+    for (const auto* hosts : {"", "*", "10.0.0.1", "!a.test", "https://a.test"})
+        CHECK_FALSE(s.refusal({"K", hosts, header}).empty());
     CHECK(has(s.refusal({"K", "a.test"}), "one place"));
     CHECK(has(s.refusal({"K", "a.test", header, "key={}"}), "one place"));
     for (const auto& value : {std::string("short"), std::string("two\nlines of it"), std::string("with\r\nInjected: 1"),
