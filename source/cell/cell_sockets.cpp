@@ -118,12 +118,15 @@ std::string socket_obstacle(int descriptor, cell_socket kind)
     return {};
 }
 
-std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports)
+std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports, bool tools)
 {
     const auto listens = [](const unique_fd& each) { return is_listener(each.get()); };
     const auto is_apart = [](const unique_fd& each) { return is_of_another_network(each.get()); };
-    if (doors.size() != 2 + ports) return "there are not as many sockets as were asked for";
-    if (!takes_datagrams(doors.front().get()) || !std::ranges::all_of(doors.subspan(1), listens))
+    const std::size_t of_names = ports == 0 ? 0 : 1;  // the place of datagrams, beside the proxy's listener
+    if (doors.size() != 2 * of_names + ports + (tools ? 1 : 0))
+        return "there are not as many sockets as were asked for";
+    if ((of_names != 0 && !takes_datagrams(doors.front().get())) ||
+        !std::ranges::all_of(doors.subspan(of_names), listens))
         return "a socket is not of the kind that was asked for";
     if (!std::ranges::all_of(doors, is_apart)) return "a socket is not of the sandbox's own network";
     return {};

@@ -22,7 +22,7 @@ void hand_out_socket(int control, std::string_view order);
 /// whose own network is another one than any cell's.
 std::string socket_obstacle(int descriptor, cell_socket kind);
 
-/// The same for the doors of a cell (encode_doors()) with so many ports.
-std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports);
+/// The same for the doors of a cell (encode_doors()) with so many ports, and with the one for tools.
+std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports, bool tools);
 
 }  // namespace cmcp::sandbox

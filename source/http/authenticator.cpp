@@ -178,7 +178,7 @@ std::optional<http_reply> authenticator::check(http_request& request) const
 {
     request.login_pending = false;
     if (is_open(request)) return std::nullopt;
-    if (by_way_) return admit_by_way(request);
+    if (by_way_.login) return admit_by_way(request);
     const bool certified = brings_named_certificate(request);
     const bool by_link = logins_.config().callers_have_names() && takes_signature(request);
     if (by_link) {
@@ -196,10 +196,10 @@ std::optional<http_reply> authenticator::check(http_request& request) const
 
 std::optional<http_reply> authenticator::admit_by_way(http_request& request) const
 {
-    auto who = by_way_(request);
+    auto who = by_way_.login(request);
     if (who) return admit(request, std::move(who));
-    count_refused_login("member");
-    return error_reply(403, "This port is for the other members of the cluster, which say for whom they ask.");
+    count_refused_login(by_way_.name);
+    return error_reply(403, by_way_.refusal);
 }
 
 awaitable<> authenticator::settle(http_request& request) const

@@ -21,9 +21,13 @@ public:
     {
     }
 
-    /// The way in says whose a request is; null: nobody's that may come in.
-    using known_login = std::function<login_ptr(const http_request&)>;
-    authenticator(gatekeeper& logins, known_login by_way) : logins_(logins), by_way_(std::move(by_way)) {}
+    /// A way in that says whose a request is.
+    struct way_in {
+        std::function<login_ptr(const http_request&)> login{};  ///< null: nobody's that may come in
+        std::string name{};                                     ///< in the count of refused logins
+        std::string refusal{};                                  ///< a sentence
+    };
+    authenticator(gatekeeper& logins, way_in by_way) : logins_(logins), by_way_(std::move(by_way)) {}
 
     /// 401, 403 or 503, or nothing when the caller may use the route; fills `who` and `principal` then. Sets
     /// `login_pending` where settle() has to find out first.
@@ -59,7 +63,7 @@ private:
 
     gatekeeper& logins_;
     browser_logins* browsers_ = nullptr;
-    known_login by_way_;  // null: credentials decide
+    way_in by_way_;  // no function: credentials decide
 };
 
 /// A probe of a balancer, which may come without credentials.

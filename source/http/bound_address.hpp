@@ -15,6 +15,8 @@ namespace cmcp {
 /// of "unix:/path", which has mode 0600. Clients that connect before somebody accepts wait.
 class bound_address {
 public:
+    bound_address() = default;  ///< none
+
     /// Throws std::runtime_error with a sentence when no address can be had. Port 0: one that is free. `secure`: the
     /// server speaks TLS there, unless it is a UNIX socket.
     bound_address(const std::string& host, std::uint16_t port, bool secure = false);

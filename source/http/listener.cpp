@@ -23,12 +23,16 @@ asio::generic::stream_protocol protocol_of(int socket)
 
 }  // namespace
 
-listener::listener(asio::io_context& io, bound_address address) : address_(std::move(address))
+listener::listener(asio::io_context& io, bound_address address) : listener(io.get_executor(), address.take_sockets())
 {
-    auto sockets = address_.take_sockets();
+    address_ = std::move(address);
+}
+
+listener::listener(asio::any_io_executor executor, std::vector<unique_fd> sockets)
+{
     for (unique_fd& socket : sockets) {
         const auto protocol = protocol_of(socket.get());
-        acceptors_.emplace_back(io, protocol, socket.get());
+        acceptors_.emplace_back(executor, protocol, socket.get());
         socket.release();
     }
 }

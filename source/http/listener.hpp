@@ -17,6 +17,9 @@ class listener {
 public:
     listener(asio::io_context& io, bound_address address);
 
+    /// At sockets that listen already. It has no address().
+    listener(asio::any_io_executor executor, std::vector<unique_fd> sockets);
+
     const bound_address& address() const { return address_; }
 
     using accepted = std::function<void(stream_socket)>;

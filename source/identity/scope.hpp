@@ -30,6 +30,10 @@ public:
 
     constexpr scope_set operator|(scope_set other) const { return scope_set(std::uint8_t(bits_ | other.bits_)); }
     constexpr scope_set without(scope_set other) const { return scope_set(std::uint8_t(bits_ & ~other.bits_)); }
+    constexpr scope_set common(scope_set other) const  ///< what both cover
+    {
+        return scope_set(std::uint8_t(with_included().bits_ & other.with_included().bits_));
+    }
     constexpr bool empty() const { return bits_ == 0; }
     constexpr bool operator==(const scope_set&) const = default;
 

@@ -122,7 +122,9 @@ bool stands_for_name(const in6_addr& address)
     return std::memcmp(&address, names_range_v6.data(), names_prefix_v6 / 8) == 0;
 }
 
-void hand_over_doors(int control, const std::vector<std::uint16_t>& ports)
+namespace {
+
+std::vector<unique_fd> doors_of_names(const std::vector<std::uint16_t>& ports)
 {
     constexpr std::uint16_t resolver_port = 53;
     if (const int error = make_local(AF_INET, names_range_v4, names_prefix_v4); error != 0)
@@ -133,6 +135,16 @@ void hand_over_doors(int control, const std::vector<std::uint16_t>& ports)
     doors.push_back(door_v4(INADDR_LOOPBACK, first_proxy_port, SOCK_STREAM));
     for (const std::uint16_t port : ports)
         doors.push_back(has_v6 ? door_v6(port) : door_v4(INADDR_ANY, port, SOCK_STREAM));
+    return doors;
+}
+
+}  // namespace
+
+void hand_over_doors(int control, const std::vector<std::uint16_t>& ports, bool tools)
+{
+    std::vector<unique_fd> doors;
+    if (!ports.empty()) doors = doors_of_names(ports);
+    if (tools) doors.push_back(door_v4(INADDR_LOOPBACK, tools_port, SOCK_STREAM));
     const packet message{encoded(child_says::doors), std::move(doors)};
     if (!send_packet(control, message)) throw step_failed("hand over the sandbox's network", EAGAIN);
 }

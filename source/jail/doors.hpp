@@ -20,7 +20,8 @@ bool stands_for_name(const in_addr& address);
 bool stands_for_name(const in6_addr& address);
 
 /// In the first process of a cell, while it may change its network and before any program is in it: makes the addresses
-/// local and the sockets, and hands them over by child_says::doors. Keeps none. Throws step_failed, std::system_error.
-void hand_over_doors(int control, const std::vector<std::uint16_t>& ports);
+/// local and the sockets, and hands them over by child_says::doors. Without ports there is the door for `tools` alone.
+/// Keeps none. Throws step_failed, std::system_error.
+void hand_over_doors(int control, const std::vector<std::uint16_t>& ports, bool tools);
 
 }  // namespace cmcp::sandbox

@@ -30,11 +30,12 @@
 namespace cmcp::sandbox {
 namespace {
 
+constexpr const char* own_files_place = "run/container-mcp/own";
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 void close_foreign_descriptors(const jail_plan& plan)
 {
-    close_all_but({plan.root.get(), plan.workspace.get(), plan.control.get()});
+    close_all_but({plan.root.get(), plan.workspace.get(), plan.files.get(), plan.control.get()});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
@@ -149,6 +150,7 @@ usage_sources build_file_system(const jail_plan& plan)
     mounts.sockets = open_socket_statistics();
     if (plan.lasts) mount_terminals(plan.root.get());
     show_workspace(plan);
+    if (plan.files) attach_mount(plan.files.get(), plan.root.get(), own_files_place, "mount the cell's own files");
     enter_root(plan.root.get());
     return mounts;
 }
@@ -182,7 +184,8 @@ usage_sources enter_jail(jail_plan& plan)
     tell_ready(plan.control.get(), mounts);
     take_null_of_own_root();
     if (!left_out("network_namespace")) bring_loopback_up();
-    if (!plan.request.doors.empty()) hand_over_doors(plan.control.get(), plan.request.doors);
+    if (!plan.request.doors.empty() || plan.request.tools)
+        hand_over_doors(plan.control.get(), plan.request.doors, plan.request.tools);
     if (!left_out("uts_namespace")) name_host();
     if (!left_out("keyrings")) forget_keyrings();
     check(::setsid(), "new session");
@@ -191,6 +194,7 @@ usage_sources enter_jail(jail_plan& plan)
     enter_working_folder(plan.request);
     plan.root.reset();
     plan.workspace.reset();
+    plan.files.reset();
     give_up_privileges(plan);
     return mounts;
 }

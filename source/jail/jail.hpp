@@ -30,6 +30,7 @@ struct jail_plan {
     bool maps_itself = false;  ///< without privilege only the child may write its id maps
     unique_fd root;            ///< detached mount trees
     unique_fd workspace;       ///< none: an empty folder in memory
+    unique_fd files;           ///< those of run_request::files; none: there are none
     unique_fd output, error, input, script, result;
     std::function<void()> before_root = [] {};  ///< in the cell, where the plan has no root yet
     std::string apparmor;                       ///< the profile to enter; empty: none

@@ -29,7 +29,7 @@ landlock_rules rules_of(const run_request& request, const view_files* files)
         return rules;
     }
     if (files == nullptr) {
-        rules.read_execute = {"/usr", request.workspace_inside, "/tmp"};
+        rules.read_execute = {"/usr", request.workspace_inside, "/tmp", given_folder};
         for (const char* path : system_folders)
             if (std::filesystem::is_directory(path) && !std::filesystem::is_symlink(path))
                 rules.read_execute.emplace_back(path);

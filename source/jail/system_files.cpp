@@ -1,12 +1,17 @@
 #include "jail/system_files.hpp"
 
 #include "jail/setup_step.hpp"
+#include "wire/run_request.hpp"
 
 #include <linux/mount.h>
 
 #include <filesystem>
 
 namespace cmcp::sandbox {
+
+extern const std::string_view tools_module;   // tools.py
+extern const std::string_view tools_program;  // tools_program.py
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,6 +70,15 @@ void add_all_programs(tree_builder& tree)
 void bind_read_only(tree_builder& tree, const std::string& path)
 {
     tree.bind(path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+// Runs without the door for tools have them, too, and are told that there is none.
+void add_given_files(tree_builder& tree)
+{
+    const std::string folder = given_folder;
+    tree.folder(folder + "/own");
+    tree.file(folder + "/python/tools.py", tools_module);
+    tree.file(folder + "/bin/tools", tools_program, 0755);
 }
 
 void add_device(tree_builder& tree, const std::string& path)

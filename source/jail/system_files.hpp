@@ -19,6 +19,7 @@ void add_all_programs(tree_builder& tree);  ///< with /usr, read-only
 
 void bind_read_only(tree_builder& tree, const std::string& path);  ///< at the same path
 void add_device(tree_builder& tree, const std::string& path);
+void add_given_files(tree_builder& tree);  ///< those of given_folder, and the place of run_request::files
 
 /// The small /etc of a run: generated accounts and names, the loader's cache, the time zone; with `all_programs` also
 /// what programs of /usr look for there. Never the host's accounts, keys or host names.

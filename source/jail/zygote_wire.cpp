@@ -33,6 +33,7 @@ void write_plan(wire_writer& out, const jail_plan& plan)
     request.workspace.clear();
     if (!request.argv.empty()) request.argv.resize(1);
     request.environment.clear();
+    request.files.clear();
     out(plan, encode_start(0, plan.probe, request));
 }
 
@@ -47,7 +48,7 @@ void read_plan(wire_reader& in, jail_plan& plan)
 std::string encode_plan(const jail_plan& plan)
 {
     wire_writer out;
-    out(static_cast<bool>(plan.workspace));
+    out(static_cast<bool>(plan.workspace), static_cast<bool>(plan.files));
     write_plan(out, plan);
     return out.take();
 }
@@ -56,6 +57,7 @@ std::vector<int> plan_descriptors(const jail_plan& plan)
 {
     std::vector<int> descriptors{plan.root.get()};
     if (plan.workspace) descriptors.push_back(plan.workspace.get());
+    if (plan.files) descriptors.push_back(plan.files.get());
     return descriptors;
 }
 
@@ -63,9 +65,11 @@ void decode_plan(packet message, jail_plan& plan)
 {
     wire_reader in(message.bytes);
     const bool with_workspace = in.next<bool>();
+    const bool with_files = in.next<bool>();
     read_plan(in, plan);
     plan.root = take_next(message.descriptors, true);
     plan.workspace = take_next(message.descriptors, with_workspace);
+    plan.files = take_next(message.descriptors, with_files);
 }
 
 std::string encode_begin(const start_message& start)

@@ -42,7 +42,7 @@ inline constexpr std::string_view clone_order = "c";
 void write_plan(wire_writer& out, const jail_plan& plan);
 void read_plan(wire_reader& in, jail_plan& plan);
 
-/// The plan without its filters and its run's own descriptors. Descriptors: root, [workspace].
+/// The plan without its filters and its run's own descriptors. Descriptors: root, [workspace], [files].
 std::string encode_plan(const jail_plan& plan);
 std::vector<int> plan_descriptors(const jail_plan& plan);
 void decode_plan(packet message, jail_plan& plan);

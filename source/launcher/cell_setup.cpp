@@ -8,6 +8,7 @@
 #include "jail/jail.hpp"
 #include "jail/mounts.hpp"
 #include "jail/setup_step.hpp"
+#include "jail/tree_builder.hpp"
 #include "jail/zygote_wire.hpp"
 #include "launcher/browser.hpp"
 
@@ -32,6 +33,20 @@ id_pair owner_of(int tree, std::pair<dev_t, ino_t>& folder)
     if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
     folder = {status.st_dev, status.st_ino};
     return {status.st_uid, status.st_gid};
+}
+
+unique_fd mount_of(const std::vector<given_file>& files)
+{
+    constexpr std::uint64_t protected_files =
+        MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+    constexpr std::uint64_t pages = 4096, most_files = 64;
+    const std::string step = "prepare the cell's own files";
+    unique_fd folder = new_tmpfs({most_given_bytes + most_files * pages, most_files, "755"},
+                                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, step);
+    tree_builder tree(unique_fd(check(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3), step)));
+    for (const auto& [name, content] : files) tree.file("/" + name, content, 0444);
+    set_mount_attributes(folder.get(), protected_files, false, step);
+    return folder;
 }
 
 void take_root(const view& seen, jail_plan& plan)
@@ -83,6 +98,7 @@ void cell::prepare(const run_request& request, bool probe)
     outside_ = parts_.ids.outside(identity_.number());
     plan.maps_itself = !parts_.ids.privileged();
     prepare_view();
+    if (!request.files.empty()) plan.files = mount_of(request.files);
     if (!request.workspace.empty()) {
         const unique_fd folder = parts_.root.open(request.workspace, O_PATH);
         workspace_.open(folder.get(), request.limits);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -21,16 +23,42 @@ constexpr const char* no_terminal =
 
 constexpr const char* no_network = "A network needs a lasting cell: name one, or start the program without a network.";
 constexpr const char* wrong_doors =
-    "A sandbox's network has 32 ports at most, each of them once, but neither 0 nor that of the proxy.";
+    "A sandbox's network has 32 ports at most, each of them once, but neither 0 nor 3127 or 3128.";
 
-std::string obstacle_to_doors(std::vector<std::uint16_t> ports, bool lasts)
+std::string obstacle_to_doors(std::vector<std::uint16_t> ports, bool tools, bool lasts)
 {
-    if (ports.empty()) return {};
+    if (ports.empty()) return !tools || lasts ? "" : no_network;
     if (!lasts) return no_network;
     ports.push_back(first_proxy_port);
+    ports.push_back(tools_port);
     std::ranges::sort(ports);
     const bool twice = std::ranges::adjacent_find(ports) != ports.end();
-    return twice || ports.front() == 0 || ports.size() - 1 > most_doors ? wrong_doors : "";
+    return twice || ports.front() == 0 || ports.size() - 2 > most_doors ? wrong_doors : "";
+}
+
+constexpr const char* no_files = "Files of its own need a lasting cell: name one, or start the program without them.";
+constexpr const char* wrong_files =
+    "A cell's own files have names of [a-z0-9_.-], each of them once, and 2 MiB together at most.";
+
+bool is_file_name(std::string_view name)
+{
+    constexpr std::string_view known = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    constexpr std::size_t longest = 64;
+    return !name.empty() && name.size() <= longest && name.front() != '.' &&
+           name.find_first_not_of(known) == std::string_view::npos;
+}
+
+std::string obstacle_to_files(const std::vector<given_file>& files, bool lasts)
+{
+    if (files.empty()) return {};
+    if (!lasts) return no_files;
+    std::size_t bytes = 0;
+    std::set<std::string_view> names;
+    for (const auto& [name, content] : files) {
+        bytes += content.size();
+        if (!is_file_name(name) || !names.insert(name).second) return wrong_files;
+    }
+    return bytes > most_given_bytes ? wrong_files : "";
 }
 
 /// A refusal that is a sentence already.
@@ -50,7 +78,9 @@ void launcher::start(start_message start, std::vector<unique_fd> descriptors)
         const bool lasts = !request.cell.empty() && !start.probe;
         if (!lasts && request.terminal.columns != 0) throw cell_refusal(no_terminal);
         if (firejail_ && !request.doors.empty()) throw step_failed("Firejail: a network for the sandbox", ENOTSUP);
-        if (const std::string why = obstacle_to_doors(request.doors, lasts); !why.empty()) throw cell_refusal(why);
+        if (const std::string why = obstacle_to_doors(request.doors, request.tools, lasts); !why.empty())
+            throw cell_refusal(why);
+        if (const std::string why = obstacle_to_files(request.files, lasts); !why.empty()) throw cell_refusal(why);
         live_cell& in = lasts ? lasting_cell_for(start) : cell_of_its_own(start);
         begin_in(in, {std::move(start), std::move(descriptors)});
     } catch (const cell_refusal& refusal) {

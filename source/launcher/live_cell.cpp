@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace cmcp::sandbox {
@@ -24,6 +25,14 @@ run_request shape_of_cell(run_request request)
     return request;
 }
 
+// For comparing what one's own server says; a captured one harms its own cells alone.
+std::size_t mark_of(const std::vector<given_file>& files)
+{
+    std::string all;
+    for (const auto& [name, content] : files) all += name + '\0' + content + '\0';
+    return std::hash<std::string>()(all);
+}
+
 }  // namespace
 
 // Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
@@ -34,7 +43,9 @@ live_cell::live_cell(const shared_parts& parts, const run_request& request, bool
       first_program_(request.argv.empty() ? std::string() : request.argv.front()),
       library_(parts.held_library),
       ports_(request.doors),
-      awaits_doors_(!ports_.empty())
+      tools_(request.tools),
+      files_(mark_of(request.files)),
+      awaits_doors_(!ports_.empty() || tools_)
 {
     const bool lasts = !request.cell.empty() && !probe;
     cell_ = std::make_shared<cell>(parts, lasts ? shape_of_cell(request) : request, probe, lasts);
@@ -57,7 +68,10 @@ std::string live_cell::obstacle(const run_request& request) const
     const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
     if (!same || (!view_.all && request.argv.at(0) != first_program_))
         return "The sandbox's processes may execute other programs" + end_it;
-    if (request.doors != ports_) return "The sandbox's processes were started with another network; end them first.";
+    if (request.doors != ports_ || request.tools != tools_)
+        return "The sandbox's processes were started with another network; end them first.";
+    if (mark_of(request.files) != files_)
+        return "The sandbox's processes were started with other secrets; end them first.";
     return {};
 }
 
@@ -123,7 +137,7 @@ void live_cell::hear_socket(std::uint64_t question, int error, std::vector<uniqu
 void live_cell::hear_doors(std::vector<unique_fd> descriptors)
 {
     if (!awaits_doors_) return;
-    const std::string why = doors_obstacle(descriptors, ports_.size());
+    const std::string why = doors_obstacle(descriptors, ports_.size(), tools_);
     if (!why.empty()) {
         failure_ = "The sandbox's network could not be handed over: " + why + ". Nothing was run.";
         return cell_->give_up(failure_);

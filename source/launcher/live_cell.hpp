@@ -112,6 +112,8 @@ private:
     std::string first_program_;
     int library_;
     std::vector<std::uint16_t> ports_;  ///< of its doors
+    bool tools_;                        ///< it has the door for tools
+    std::size_t files_;                 ///< tells its own files from others
     std::shared_ptr<cell> cell_;
     std::string failure_;
 

@@ -23,6 +23,7 @@
 #include <iterator>
 
 namespace cmcp::sandbox {
+
 namespace {
 
 constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
@@ -66,6 +67,7 @@ void add_places(tree_builder& tree, const run_request& request)
     for (const auto& [name, content] : machine_figures(request.limits.memory))
         tree.file("/proc/" + name, content, 0444);
     for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
+    add_given_files(tree);
 }
 
 void add_devices(tree_builder& tree)

@@ -6,31 +6,6 @@
 
 namespace cmcp {
 
-namespace {
-
-// The last star takes one more character each time that the rest does not fit behind it.
-bool fits(std::string_view pattern, std::string_view name)
-{
-    std::size_t at = 0, of = 0, star = std::string_view::npos, begin = 0;
-    while (of < name.size()) {
-        if (at < pattern.size() && pattern[at] == '*') {
-            star = at++;
-            begin = of;
-        } else if (at < pattern.size() && pattern[at] == name[of]) {
-            ++at;
-            ++of;
-        } else if (star != std::string_view::npos) {
-            at = star + 1;
-            of = ++begin;
-        } else {
-            return false;
-        }
-    }
-    return pattern.find_first_not_of('*', at) == std::string_view::npos;
-}
-
-}  // namespace
-
 void tool_profiles::define(std::string profile, words tools)
 {
     known_.insert_or_assign(std::move(profile), std::move(tools));
@@ -51,9 +26,9 @@ std::string tool_profiles::names() const
 bool tool_profiles::means(std::string_view word, std::string_view tool) const
 {
     const auto profile = known_.find(word);
-    if (profile == known_.end()) return fits(word, tool);
+    if (profile == known_.end()) return fits_pattern(word, tool);
     const auto& tools = profile->second;
-    return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits(each, tool); });
+    return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_pattern(each, tool); });
 }
 
 const tool_profiles::words& tool_profiles::words_for(const caller& who) const

@@ -152,7 +152,7 @@ except OSError:
     pass
 sys.stdout = sys.__stdout__ = wrapped(sys.stdout, '<stdout>')
 sys.stderr = sys.__stderr__ = wrapped(sys.stderr, '<stderr>')
-for folder in (os.getcwd(), sys.argv[1]):
+for folder in (os.getcwd(), sys.argv[1], '/run/container-mcp/python'):
     if folder not in sys.path:
         sys.path.append(folder)
 if 'figures' in sys.argv[2:]:

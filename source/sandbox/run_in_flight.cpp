@@ -64,7 +64,7 @@ run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const r
       output_(output),
       id_(link_->next_id()),
       limit_(request.limits.output),
-      may_precede_doors_(!request.doors.empty()),
+      may_precede_doors_(!request.doors.empty() || request.tools),
       out_(link_->executor(), out_end_),
       err_(link_->executor(), err_end_)
 {

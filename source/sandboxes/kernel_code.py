@@ -7,7 +7,7 @@ workspace = sys.argv[1]
 later = {}                                      # programs that are compiled when they are wanted
 kept_folder = sys.argv[2]
 forgets = sys.argv[3:] == ['forget']
-sys.path.append(workspace)
+sys.path += [workspace, '/run/container-mcp/python']
 sys.argv = ['']
 count = 0
 first_modules = set(sys.modules)

@@ -60,7 +60,10 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
     options.background = true;
     std::chrono::milliseconds limit = longest_look;
     run_admission::place place;
+    tool_rights::ticket right;
     if (is_cell(message)) {
+        right = runs_.sandboxes().tools().give(who, where.id);
+        message["tools"] = right.text();
         limit = runs_.python_terms().time(options);
         place = co_await runs_.admit(who, io, options.background);
     }

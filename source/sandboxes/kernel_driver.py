@@ -196,6 +196,8 @@ def run_job(job):
     earlier = earlier_kernel() if fresh else None
     fresh = False
     current_job = job
+    if 'tools' in job:
+        os.environ['CONTAINER_MCP_TOOLS'] = job['tools']
     begun = processor_time()
     forget_peak()
     if 'notebook' in job:

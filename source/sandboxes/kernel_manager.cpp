@@ -24,10 +24,10 @@ sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answ
 }
 
 awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
-                                        std::chrono::milliseconds limit, kernel_questions answers,
-                                        kernel_answer& answer, output_collector& output)
+                                        tool_rights::ticket right, std::chrono::milliseconds limit,
+                                        kernel_questions answers, kernel_answer& answer, output_collector& output)
 {
-    answer = co_await process->execute(std::move(code), output, limit, std::move(answers));
+    answer = co_await process->execute(std::move(code), right.text(), output, limit, std::move(answers));
     sandbox::run_result end;
     if (answer.lost && process->end()) end = *process->end();
     end.why = cause_of(*process, answer);
@@ -160,9 +160,10 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
     const auto time = runs_.python_terms().time(options);
     limit(request, time);
     const auto began = clock::now();
-    collected_work work = [process, code = std::move(code), time, answers = answers_for(std::move(who), io, where),
-                           &answer](output_collector& output) {
-        return run_code(process, code, time, answers, answer, output);
+    const auto right = runs_.sandboxes().tools().give(who, where.id);
+    collected_work work = [process, code = std::move(code), right, time,
+                           answers = answers_for(std::move(who), io, where), &answer](output_collector& output) {
+        return run_code(process, code, right, time, answers, answer, output);
     };
     output_place place{request.principal, request.workspace};
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));

@@ -213,11 +213,11 @@ std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output
     return one;
 }
 
-awaitable<kernel_answer> kernel_process::execute(std::string code, sandbox::output_receiver& output,
+awaitable<kernel_answer> kernel_process::execute(std::string code, std::string tools, sandbox::output_receiver& output,
                                                  std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
-    json::object message{{"op", "run"}, {"code", code}};
+    json::object message{{"op", "run"}, {"code", code}, {"tools", tools}};
     const auto one = begin(&output, message);
     auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
     co_return answer;

@@ -57,10 +57,10 @@ public:
     /// How the process ended; nothing while it lives.
     const std::optional<sandbox::run_result>& end() const { return end_; }
 
-    /// Runs code; its output goes to `output`. At `limit` the code is interrupted; a kernel that does not react is
-    /// ended. Cancellation does the same. Only one call at a time. The time of `answers` does not count, and none goes
-    /// on when this returns.
-    awaitable<kernel_answer> execute(std::string code, sandbox::output_receiver& output,
+    /// Runs code, which may call tools by the ticket `tools`, if any; its output goes to `output`. At `limit` the code
+    /// is interrupted; a kernel that does not react is ended. Cancellation does the same. Only one call at a time. The
+    /// time of `answers` does not count, and none goes on when this returns.
+    awaitable<kernel_answer> execute(std::string code, std::string tools, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit, kernel_questions answers);
 
     /// A notebook's cell ("run" with "notebook") or a question ("look", kernel_program.cpp). Limit and cancellation as

@@ -56,6 +56,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       store_(folder.database()),
       cells_(backend),
       network_(executor, config, backend, store_),
+      tools_(config),
       public_url_(without_end_slashes(config.public_url)),
       images_(config),
       fetches_(config, executor, images_, image_fetcher_program(config)),
@@ -254,6 +255,7 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
     co_await stop_all(gone);
     cells_.forget(id);
     network_.forget(id);
+    tools_.forget(id);
     co_await clear(gone.owner, places_.folder(id));
     store_.finish_delete(id);
     activities_.forget(id);

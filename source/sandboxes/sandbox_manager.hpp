@@ -13,6 +13,7 @@
 #include "sandboxes/sandbox_error.hpp"
 #include "sandboxes/sandbox_network.hpp"
 #include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/tool_rights.hpp"
 #include "store/record_folder.hpp"
 #include "store/sandbox_store.hpp"
 #include "text/handles.hpp"
@@ -128,6 +129,7 @@ public:
     const handle_maker& handles() const { return handles_; }
     sandbox_cells& cells() { return cells_; }
     sandbox_network& network() { return network_; }
+    tool_rights& tools() { return tools_; }
     bool offers_network() const { return network_.offered(); }
 
     /// Gives a sandbox another network; connections of its programs end. Where it had none its processes end, too,
@@ -196,6 +198,7 @@ private:
     sandbox_activities activities_;
     sandbox_cells cells_;
     sandbox_network network_;
+    tool_rights tools_;
     std::string public_url_;
     image_choice images_;
     image_fetches fetches_;

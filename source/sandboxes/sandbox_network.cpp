@@ -84,12 +84,20 @@ sandbox_network::~sandbox_network() { stop(); }
 void sandbox_network::stop()
 {
     backend_.on_doors({});
+    serve_tools_ = nullptr;
     live_.clear();
+}
+
+void sandbox_network::give_tools(std::function<void(const std::string&, unique_fd)> serve)
+{
+    serve_tools_ = std::move(serve);
 }
 
 bool sandbox_network::is_door(const sandbox_record& of, std::uint16_t port) const
 {
-    if (of.network.empty() || !backend_.can_have_doors()) return false;
+    if (!backend_.can_have_doors()) return false;
+    if (serve_tools_ && port == sandbox::tools_port) return true;
+    if (of.network.empty()) return false;
     return port == sandbox::first_proxy_port || std::ranges::find(lists_.ports, port) != lists_.ports.end();
 }
 
@@ -144,7 +152,9 @@ std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
 
 void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of)
 {
-    if (of.network.empty() || !backend_.can_have_doors()) return;
+    if (!backend_.can_have_doors()) return;
+    request.tools = serve_tools_ != nullptr;
+    if (of.network.empty()) return;
     request.doors = lists_.ports;
     const std::string proxy = "http://127.0.0.1:" + std::to_string(sandbox::first_proxy_port);
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
@@ -214,6 +224,12 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
     const auto begins = begins_.extract(cell.cell);
     // A run that was on its way when the cell ended makes the next one, with the same files.
     if (doors.empty() && !before.empty() && before.mapped()->has_secrets) begins_[cell.cell] = true;
+    if (serve_tools_) {
+        unique_fd tools;
+        if (!doors.empty()) tools = std::move(doors.back());
+        if (!doors.empty()) doors.pop_back();
+        serve_tools_(cell.cell, std::move(tools));
+    }
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
     auto live = std::make_unique<live_network>(executor_);

@@ -9,6 +9,7 @@
 #include "sandboxes/sandbox_secrets.hpp"
 #include "store/sandbox_store.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,6 +42,10 @@ public:
     std::string hosts_of(const caller& who, const std::optional<network_wish>& wish) const;
 
     static std::vector<std::string> hosts_in(const sandbox_record& record);
+
+    /// Cells have the door for tools from now on, which `serve` takes with the sandbox's id; an empty one when the cell
+    /// has ended. To be called before the first run.
+    void give_tools(std::function<void(const std::string& sandbox, unique_fd door)> serve);
 
     /// Gives a run of the sandbox's cell its doors, the variables that name the proxy, and the placeholders of its
     /// secrets where its cell began with some.
@@ -88,7 +93,8 @@ private:
     sandbox_secrets secrets_;
     std::map<std::string, bool> begins_;  ///< with secrets, by sandbox whose cell has not reported its doors yet
     egress_guard guard_;
-    std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
+    std::map<std::string, std::unique_ptr<live_network>> live_;       ///< by sandbox
+    std::function<void(const std::string&, unique_fd)> serve_tools_;  ///< null: no cell has the door for tools
 };
 
 }  // namespace cmcp

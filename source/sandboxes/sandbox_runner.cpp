@@ -34,6 +34,20 @@ void run_in_sh(sandbox::run_request& request, std::string shell, std::string com
     request.argv = {std::move(shell), "-c", std::move(command)};
 }
 
+// Code that runs in a loaded interpreter gets the folder from its bootstrap, after all others.
+void add_tools_to_python(sandbox::run_request& request)
+{
+    constexpr std::string_view name = "PYTHONPATH";
+    if (!request.tools) return;
+    const std::string folder = std::string(sandbox::given_folder) + "/python";
+    auto& all = request.environment;
+    const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
+    if (own == all.end())
+        all.emplace_back(name, folder);
+    else
+        own->second += ":" + folder;
+}
+
 // The owner's quota bounds the workspace of a sandbox.
 void name_quota(std::string& detail)
 {
@@ -94,6 +108,7 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
         std::erase_if(request.environment, [](const auto& each) { return each.first == "HOME"; });
     }
     join_cell(request, where);
+    if (request.tools) path += std::string(":") + sandbox::given_folder + "/bin";
     request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");
     return request;
@@ -137,6 +152,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     auto request = base(where);
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
+    add_tools_to_python(request);
     request.limits.wall = command_terms_.time(options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
@@ -152,6 +168,7 @@ sandbox::run_request sandbox_runner::program_request(const sandbox_record& where
         request.argv = {this->program(where, "sh", "/bin/sh"), "-c", language_script(of, program)};
         request.script = std::move(source);
         add_python_variables(request, python_home::sandbox);
+        add_tools_to_python(request);
     }
     return request;
 }
@@ -194,9 +211,18 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
 awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
                                                sandbox::run_request request, run_options options)
 {
-    auto running = runs_.run(std::move(who), io, std::move(request), std::move(options));
+    auto ticket = request.tools ? sandboxes_.tools().give(who, where.id) : tool_rights::ticket();
+    if (request.tools) request.environment.emplace_back(tool_rights::variable, ticket.text());
+    auto running = with_tools(std::move(who), io, std::move(request), std::move(options), std::move(ticket));
     auto work = scanned(where, std::move(running));
     return guarded(std::move(where), std::move(work));
+}
+
+awaitable<run_outcome> sandbox_runner::with_tools(caller who, request_io& io, sandbox::run_request request,
+                                                  run_options options, tool_rights::ticket)
+{
+    auto outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
+    co_return outcome;
 }
 
 awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io, bool background) const

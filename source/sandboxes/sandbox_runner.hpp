@@ -68,6 +68,8 @@ private:
     void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                    run_options options);
+    awaitable<run_outcome> with_tools(caller who, request_io& io, sandbox::run_request request, run_options options,
+                                      tool_rights::ticket right);
     void run_in_shell(sandbox::run_request& request, const sandbox_record& where, std::string text) const;
     std::string program_of(const sandbox_record& where, const language& of) const;
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,

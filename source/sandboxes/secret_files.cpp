@@ -7,16 +7,10 @@ namespace cmcp {
 
 namespace {
 
-const std::string folder_of_files = "/run/container-mcp/own/";
+const std::string folder_of_files = std::string(sandbox::given_folder) + "/own/";
 const std::string bundle_name = "certificates.pem";  // of the system and of the authority
 const std::string authority_name = "authority.pem";  // for programs that add it to their own
 const std::string wget_name = "wgetrc";
-
-template <class Request>
-void give_file(Request& request, const std::string& name, std::string content)
-{
-    if constexpr (requires { request.files; }) request.files.push_back({name, std::move(content)});
-}
 
 // The programs of images trust what this machine trusts, too.
 std::string system_certificates()
@@ -34,9 +28,9 @@ std::string system_certificates()
 void add_secret_files(sandbox::run_request& request, const std::string& certificate)
 {
     static const std::string of_system = system_certificates();
-    give_file(request, bundle_name, of_system + "\n" + certificate);
-    give_file(request, authority_name, certificate);
-    give_file(request, wget_name, "ca_certificate = " + folder_of_files + bundle_name + "\n");
+    request.files.push_back({bundle_name, of_system + "\n" + certificate});
+    request.files.push_back({authority_name, certificate});
+    request.files.push_back({wget_name, "ca_certificate = " + folder_of_files + bundle_name + "\n"});
 }
 
 // wget reads no variable for certificates, but a file of settings.

@@ -154,6 +154,15 @@ awaitable<> start_browser(web_browser& browser)
 
 }  // namespace
 
+// The cells of Firejail and of no backend have no doors.
+void application::give_tools_to_code(sandbox_manager& sandboxes)
+{
+    if (!sandboxes.tools().offered() || !backend_.can_have_doors()) return;
+    code_ = std::make_unique<code_entrance>(executor_, config_, core_, sandboxes.tools());
+    sandboxes.network().give_tools(
+        [this](const std::string& sandbox, unique_fd door) { code_->open(sandbox, std::move(door)); });
+}
+
 application::application(asio::any_io_executor executor, const settings& config, started_sandbox started,
                          const audit::writer* audit)
     : executor_(executor),
@@ -191,6 +200,7 @@ awaitable<> application::prepare()
     register_tools(core_.tools(), *managers_, config_,
                    [this](const std::string& principal) { return administration_.own_usage(principal); });
     choose_tools(core_.tools(), config_);
+    if (managers_->sandboxes) give_tools_to_code(*managers_->sandboxes);
     core_.instruct([this](const caller& who) { return instructions_for(core_.tools(), who); });
     register_resources(core_, *managers_);
     if (auto* sandboxes = managers_->sandboxes.get())
@@ -252,6 +262,7 @@ awaitable<> application::python_settles() { co_await backend_.zygote_settles(); 
 awaitable<> application::stop()
 {
     co_await managers_->stop();
+    if (code_) co_await code_->stop();
     tasks_.cancel_all();
     co_await tasks_.wait_idle(std::chrono::seconds(1));
     if (exporter_) co_await exporter_->finish();

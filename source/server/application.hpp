@@ -8,6 +8,7 @@
 #include "mcp/server_core.hpp"
 #include "server/sandbox_start.hpp"
 #include "telemetry/otlp_exporter.hpp"
+#include "transport/code_entrance.hpp"
 #include "transport/http_server.hpp"
 
 #include <memory>
@@ -44,6 +45,7 @@ public:
 private:
     administration::parts parts_of_administration();
     std::vector<std::string> own_problems();
+    void give_tools_to_code(sandbox_manager& sandboxes);
     void watch_members(sandbox_vault& vault);
     bool is_drained() const;    // by an administrator
     json::object load() const;  // as others see it
@@ -55,6 +57,7 @@ private:
     std::unique_ptr<managers> managers_;
     std::unique_ptr<cluster> cluster_;  ///< null: this server is alone
     server_core core_;
+    std::unique_ptr<code_entrance> code_;  ///< null: code calls no tools
     readiness ready_;
     bool drains_ = false;
     std::function<json::object()> reload_;

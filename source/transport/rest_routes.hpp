@@ -4,6 +4,7 @@
 #include "http/admin_gateway.hpp"
 #include "http/authenticator.hpp"
 #include "http/cluster_gateway.hpp"
+#include "http/code_gateway.hpp"
 #include "http/file_gateway.hpp"
 #include "http/jupyter_gateway.hpp"
 #include "http/preview_gateway.hpp"
@@ -24,6 +25,11 @@ namespace cmcp {
 /// the tool prints comes while it runs (rest_sink.hpp), then `event: result` with the result object. A bad argument or
 /// a refusal is 4xx with {error, error_type}. Closing the connection cancels the call.
 void add_tool_routes(router& routes, server_core& core, const settings& config);
+
+/// For the doors of sandboxes alone. GET /tools?search=<words>&limit=<n>: {"tools": […]}, those that programs of
+/// sandboxes may call (SANDBOX_TOOLS). POST /tools/<tool>: as POST /mcp/tools/<tool>, until the run has made all its
+/// calls.
+void add_code_routes(router& routes, server_core& core, const settings& config, code_gateway& rights);
 
 /// GET, HEAD and POST /sandbox/file: files of sandboxes, streamed both ways; parts of a file by Range. The sandbox is
 /// named by sandbox_id or sandbox_name, the file by file_path, in the query; a form may name them in fields before its

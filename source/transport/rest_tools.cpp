@@ -1,16 +1,8 @@
-#include "async/canceller.hpp"
 #include "http/authenticator.hpp"
-#include "http/endpoint_address.hpp"
-#include "jsonrpc/write_json.hpp"
-#include "mcp/client_meta.hpp"
 #include "mcp/lenient_arguments.hpp"
-#include "mcp/request_record.hpp"
-#include "mcp/reserved_names.hpp"
 #include "transport/profile_choice.hpp"
-#include "transport/rest_reply.hpp"
+#include "transport/rest_call.hpp"
 #include "transport/rest_routes.hpp"
-#include "transport/rest_sink.hpp"
-#include "transport/sse_frame.hpp"
 
 #include <string_view>
 #include <utility>
@@ -20,183 +12,15 @@ namespace cmcp {
 namespace {
 
 constexpr std::string_view prefix = "/mcp/tools/";
-// Most calls end sooner: only longer ones pay for a look at whether the client is still there.
-constexpr std::chrono::milliseconds rest_unwatched(50);
-
-// A client of REST describes itself by User-Agent alone.
-json::object client_info_of(const http_request& request)
-{
-    json::object info;
-    info["name"] = request.header("user-agent").value_or("");
-    return info;
-}
-
-// The stateless revision has just what one request needs. A client that takes no events is sent the result alone.
-jsonrpc::request request_for(const http_request& request, const std::string& name, json::object arguments, bool events)
-{
-    json::object meta;
-    declare_client(meta, {}, client_info_of(request));
-    if (events) meta["progressToken"] = 1;
-    if (events) meta[reserved_name::log_level] = "info";
-    jsonrpc::request call;
-    call.id = 1;
-    call.method = "tools/call";
-    call.params["name"] = name;
-    call.params["arguments"] = std::move(arguments);
-    call.params["_meta"] = std::move(meta);
-    call.ids = {request.id, request.client_id(), request.origin};
-    return call;
-}
-
-struct refused_call final : running_request {
-    explicit refused_call(const json::object& sent) : arguments_(sent) {}
-    const json::object* arguments() const override { return &arguments_; }
-
-private:
-    const json::object& arguments_;
-};
-
-void note_refusal(const http_request& request, const std::string& name, const json::object& arguments)
-{
-    caller who;
-    who.principal = request.principal;
-    who.client_info = client_info_of(request);
-    refused_call refused(arguments);
-    refused.who = &who;
-    refused.ids = {request.id, request.client_id(), request.origin};
-    refused.method = "tools/call";
-    refused.target = name;
-    record_refusal(refused, rpc_error(rpc_code::invalid_params, "refused before it ran"));
-}
-
-// A client that takes JSON gets JSON.
-bool wants_events(const http_request& request)
-{
-    const auto accepted = request.header("accept").value_or("");
-    return accepted.find("text/event-stream") != std::string::npos &&
-           accepted.find("application/json") == std::string::npos;
-}
-
-http_reply error_of(const json::object& error)
-{
-    const auto& code = error.at("code");
-    const bool busy = code == rpc_code::server_busy;
-    const bool misfit = code == rpc_code::invalid_params;
-    auto reply = error_reply(busy     ? 503
-                             : misfit ? 400
-                                      : 500,
-                             error.at("message").as_string(), misfit ? "InvalidArgument" : "");
-    if (busy) reply.with("Retry-After", "1");
-    return reply;
-}
-
-http_reply reply_of(const rest_sink& sink, std::string_view request_id)
-{
-    if (!sink.error().empty()) return error_of(sink.error());
-    if (!sink.ended()) return error_reply(503, "The call was cancelled: the server is stopping.");
-    return rest_reply(sink.result(), request_id);
-}
-
-bool read_arguments(http_request& request, std::size_t depth, json::object& into, std::string& problem)
-{
-    const std::string body = std::exchange(request.body, {});
-    if (body.find_first_not_of(" \t\r\n") == std::string::npos) return true;
-    json::parse_options limits;
-    limits.max_depth = depth;
-    json::error_code failure;
-    json::value parsed = json::parse(body, failure, {}, limits);
-    if (failure)
-        problem = "The body is not JSON: " + failure.message() + ".";
-    else if (!parsed.is_object())
-        problem = "The body must be a JSON object with the tool's arguments.";
-    else
-        into = std::move(parsed.get_object());
-    return problem.empty();
-}
-
-std::optional<http_reply> refuse(server_core& core, const settings& config, const std::string& name,
-                                 http_request& request, json::object& arguments)
-{
-    const tool* called = core.tools().find(name);
-    if (called == nullptr)
-        return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
-    if (auto refused = refuse_scopes(request, config, called->definition().needs)) return refused;
-    if (const std::string obstacle = called->obstacle(); !obstacle.empty())
-        return error_reply(503, obstacle, "NotAvailable");
-    std::string problem;
-    if (!read_arguments(request, config.json_depth, arguments, problem)) return error_reply(400, problem);
-    problem = core.tools().validate(name, arguments);
-    if (!problem.empty()) return error_reply(400, problem, "InvalidArgument");
-    return std::nullopt;
-}
-
-awaitable<> answer(exchange& x, std::shared_ptr<rest_sink> sink)
-{
-    auto limit = event::clock::now() + rest_unwatched;
-    bool watching = false;
-    while (!sink->ended() && !sink->closed()) {
-        co_await sink->wait(limit);
-        sink->take_events();
-        if (watching || event::clock::now() < limit) continue;
-        watching = true;
-        limit = event::clock::time_point::max();
-        x.watch([weak = std::weak_ptr(sink)] {
-            if (auto waits = weak.lock()) waits->close();
-        });
-    }
-    if (watching) x.unwatch();
-    if (x.gone()) co_return;
-    auto reply = reply_of(*sink, x.request().id);
-    co_await x.reply(std::move(reply));
-}
-
-awaitable<> stream(exchange& x, std::shared_ptr<rest_sink> sink, std::chrono::milliseconds keep_alive)
-{
-    x.watch([weak = std::weak_ptr(sink)] {
-        if (auto waits = weak.lock()) waits->close();
-    });
-    exchange::fields fields{{"Cache-Control", "no-cache, no-transform"}, {"X-Accel-Buffering", "no"}};
-    bool delivered = co_await x.begin_stream("text/event-stream", std::move(fields), ": running\n\n");
-    auto body = x.body();
-    while (delivered && !sink->ended() && !sink->closed()) {
-        const auto limit = event::clock::now() + keep_alive;
-        co_await sink->wait(limit);
-        std::string events = sink->take_events();
-        if (events.empty() && event::clock::now() >= limit) events = ": keep-alive\n\n";
-        if (!events.empty()) delivered = co_await body.write(events);
-    }
-    if (!delivered || x.gone()) co_return;
-    const auto reply = reply_of(*sink, x.request().id);
-    const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, false, x.request().id);
-    std::string last = sink->take_events();
-    append_event(last, "result", result, std::nullopt);
-    co_await body.write(last);
-    co_await body.end();
-}
 
 awaitable<> call(exchange& x, server_core& core, const settings& config)
 {
-    const std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
+    std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
     json::object arguments;
-    if (auto refusal = refuse(core, config, name, x.request(), arguments)) {
-        note_refusal(x.request(), name, arguments);
-        co_await x.reply(std::move(*refusal));
-        co_return;
-    }
-    auto sink = std::make_shared<rest_sink>();
-    const bool events = wants_events(x.request());
-    auto request = request_for(x.request(), name, std::move(arguments), events);
-    // The call ends with the connection.
-    peer from{.principal = x.request().principal,
-              .scopes = shown_scopes(x.request()),
-              .reply = sink,
-              .address = address_used(x.request(), config),
-              .is_program = true};
-    const canceller_at_end running(core.start(std::move(request), std::move(from)));
-    if (events)
-        co_await stream(x, sink, config.keep_alive);
+    if (auto refusal = read_arguments(x.request(), config.json_depth, arguments))
+        co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
     else
-        co_await answer(x, sink);
+        co_await call_tool(x, core, config, std::move(name), std::move(arguments));
 }
 
 route_operation operation_of(const tool_definition& tool)

@@ -28,7 +28,7 @@ login_ptr administrator()
 
 entrance_rules rules_for_administrators(const settings& config)
 {
-    entrance_rules rules{config, [who = administrator()](const http_request&) { return who; }};
+    entrance_rules rules{config, {[who = administrator()](const http_request&) { return who; }}};
     rules.config.trusted_proxies.clear();
     return rules;
 }
@@ -50,7 +50,9 @@ settings settings_for_members(const settings& config)
 entrance_rules rules_for_members(const settings& config)
 {
     const auto said = [](const http_request& request) { return request.member ? request.member->who : nullptr; };
-    entrance_rules rules{settings_for_members(config), said};
+    entrance_rules rules{
+        settings_for_members(config),
+        {said, "member", "This port is for the other members of the cluster, which say for whom they ask."}};
     for (const auto& each : read_members(config.cluster_members)) rules.members.push_back(each.name);
     return rules;
 }

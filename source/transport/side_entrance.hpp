@@ -20,7 +20,7 @@ namespace cmcp {
 /// The callers that come in beside the server's main address, and how.
 struct entrance_rules {
     settings config;                        ///< of the server, as it counts here
-    authenticator::known_login by_way;      ///< the login of a request, which needs no credentials
+    authenticator::way_in by_way;           ///< the login of a request, which needs no credentials
     std::vector<std::string> members = {};  ///< names of the certificates whose owners say for whom they ask
 };
 

@@ -24,12 +24,18 @@ void fields(Wire& wire, wired<Wire, browser_part>& browser)
 }
 
 template <class Wire>
+void fields(Wire& wire, wired<Wire, given_file>& file)
+{
+    wire(file.name, file.content);
+}
+
+template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
     wire(request.image, request.cell, request.principal, request.result_channel, request.prepared,
          request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
          request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
-         request.terminal_speaks, request.browser, request.doors);
+         request.terminal_speaks, request.browser, request.doors, request.tools, request.files);
 }
 
 template <class Wire>

@@ -120,8 +120,8 @@ std::string encode_socket(const socket_answer& answer);
 socket_answer decode_socket(std::string_view message);
 
 /// Launcher to server: a lasting cell has these doors, sockets of its network that the server serves: datagrams at
-/// 127.0.0.1:53, a listener at 127.0.0.1:first_proxy_port, and one for each port of run_request::doors. Without
-/// sockets: the cell has ended.
+/// 127.0.0.1:53, a listener at 127.0.0.1:first_proxy_port, and one for each port of run_request::doors; last, with
+/// run_request::tools, a listener at 127.0.0.1:tools_port. Without sockets: the cell has ended.
 std::string encode_doors(const cell_name& cell);
 cell_name decode_doors(std::string_view message);
 

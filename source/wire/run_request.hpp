@@ -44,6 +44,20 @@ inline constexpr std::uint16_t first_proxy_port = 3128;
 
 inline constexpr std::size_t most_doors = 32;
 
+/// Port on loopback of a cell's door for the tools that its programs call.
+inline constexpr std::uint16_t tools_port = 3127;
+
+/// Folder in which the programs of a cell find what this project gives them: python/tools.py and bin/tools for its
+/// tools, and run_request::files in own/.
+inline constexpr const char* given_folder = "/run/container-mcp";
+
+/// A file that programs only read.
+struct given_file {
+    std::string name;  ///< [a-z0-9_.-]{1,64}, but no dot first
+    std::string content;
+};
+inline constexpr std::size_t most_given_bytes = 2 << 20;  ///< of all files of a cell together
+
 /// A browser in place of another program. `argv` has its switches after any first word; the launcher decides on the
 /// rest. The channel brings first of all one of these letters with the listening socket of each port and a pidfd of the
 /// cell's first process. Then it is descriptors 3 and 4. Above the limit of memory the largest processes end.
@@ -83,6 +97,8 @@ struct run_request {
     browser_part browser;
     std::vector<std::uint16_t> doors;  ///< of a lasting cell: the ports at which addresses of names are listened to, in
                                        ///< that order; none: the cell has its loopback alone
+    bool tools = false;                ///< of a lasting cell: it has the door for tools
+    std::vector<given_file> files;     ///< of a lasting cell, each readable at given_folder/own/<name>
     std::string label;                 ///< for the log: the request id
 };
 

@@ -210,14 +210,19 @@ TEST_CASE("only as many listeners as there are ports, and of another network, pa
     std::vector<unique_fd> doors;
     doors.emplace_back(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     for (int i = 0; i != 2; ++i) doors.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    CHECK(doors_obstacle(doors, 0).find("as many") != std::string::npos);
-    CHECK(doors_obstacle(doors, 2).find("as many") != std::string::npos);
-    CHECK(doors_obstacle({}, 1).find("as many") != std::string::npos);
-    CHECK(doors_obstacle(doors, 1).find("kind") != std::string::npos);
+    const auto problem = [&](std::size_t ports, bool tools) { return doors_obstacle(doors, ports, tools); };
+    CHECK(problem(0, false).find("as many") != std::string::npos);
+    CHECK(problem(2, false).find("as many") != std::string::npos);
+    CHECK(problem(1, true).find("as many") != std::string::npos);
+    CHECK(doors_obstacle({}, 1, false).find("as many") != std::string::npos);
+    CHECK(doors_obstacle({}, 0, true).find("as many") != std::string::npos);
+    CHECK(problem(1, false).find("kind") != std::string::npos);
+    CHECK(doors_obstacle(std::span(doors).first(1), 0, true).find("kind") != std::string::npos);
     for (int i = 1; i != 3; ++i) REQUIRE(::listen(doors[static_cast<std::size_t>(i)].get(), 1) == 0);
-    CHECK(doors_obstacle(doors, 1).find("own network") != std::string::npos);
+    CHECK(problem(1, false).find("own network") != std::string::npos);
+    CHECK(doors_obstacle(std::span(doors).subspan(1, 1), 0, true).find("own network") != std::string::npos);
     std::swap(doors[0], doors[1]);
-    CHECK(doors_obstacle(doors, 1).find("kind") != std::string::npos);
+    CHECK(problem(1, false).find("kind") != std::string::npos);
 }
 
 namespace {

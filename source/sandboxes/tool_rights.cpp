@@ -1,0 +1,54 @@
+#include "sandboxes/tool_rights.hpp"
+
+#include "text/random_id.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+tool_rights::tool_rights(const settings& config)
+    : config_(config), offered_(!config.sandbox_tools.empty() && config.sandbox_tools != settings::words{"none"})
+{
+}
+
+tool_rights::ticket tool_rights::give(const caller& who, const std::string& sandbox)
+{
+    ticket fresh;
+    if (!offered_) return fresh;
+    auto as = std::make_shared<login>();
+    as->principal = who.principal;
+    as->credential = "code in " + sandbox;
+    as->scopes = who.scopes;
+    as->profile = who.profile;
+    const auto known = scopes_.emplace(sandbox, who.scopes).first;
+    known->second = known->second.common(who.scopes);
+    const std::string text = random_id();
+    given_->emplace(text, right{std::move(as), sandbox, 0});
+    fresh.held_ = {new std::string(text), [all = given_](const std::string* ended) {
+                       all->erase(*ended);
+                       delete ended;
+                   }};
+    return fresh;
+}
+
+login_ptr tool_rights::login_of(std::string_view ticket, const std::string& sandbox) const
+{
+    const auto place = given_->find(ticket);
+    if (place == given_->end() || place->second.sandbox != sandbox) return nullptr;
+    const auto& who = place->second.who;
+    const auto common = scopes_.find(sandbox);
+    if (common == scopes_.end() || common->second.covers(who->scopes)) return who;
+    auto less = std::make_shared<login>(*who);
+    less->scopes = common->second;
+    return less;
+}
+
+bool tool_rights::take_call(std::string_view ticket)
+{
+    const auto place = given_->find(ticket);
+    if (place == given_->end() || place->second.calls >= config_.sandbox_tools_calls) return false;
+    ++place->second.calls;
+    return true;
+}
+
+}  // namespace cmcp

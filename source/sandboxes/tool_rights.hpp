@@ -1,0 +1,63 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "http/code_gateway.hpp"
+#include "mcp/caller.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// The rights of the programs in sandboxes to call tools: those of the run's caller, for as long as the run lasts. A
+/// program shows its run's ticket at the door of its own cell; elsewhere the ticket is worth nothing. Programs of one
+/// sandbox can read each other's tickets, so all of them have only the scopes that each caller has had who has run
+/// something there. Io thread only.
+class tool_rights final : public code_gateway {
+public:
+    /// The environment's name of a ticket.
+    static constexpr std::string_view variable = "CONTAINER_MCP_TOOLS";
+
+    /// `config` must outlive this. Whether any tools may be called does not change.
+    explicit tool_rights(const settings& config);
+
+    bool offered() const { return offered_; }
+
+    /// Ends with its last copy. Empty: no tools are offered.
+    class ticket {
+    public:
+        ticket() = default;
+        std::string text() const { return held_ ? *held_ : std::string(); }
+
+    private:
+        friend class tool_rights;
+        std::shared_ptr<const std::string> held_;
+    };
+
+    /// For a run of this caller in the sandbox.
+    ticket give(const caller& who, const std::string& sandbox);
+
+    login_ptr login_of(std::string_view ticket, const std::string& sandbox) const override;
+    bool take_call(std::string_view ticket) override;
+
+    void forget(const std::string& sandbox) { scopes_.erase(sandbox); }
+
+private:
+    struct right {
+        login_ptr who;
+        std::string sandbox;
+        std::size_t calls = 0;
+    };
+    using rights = std::map<std::string, right, std::less<>>;
+
+    const settings& config_;
+    const bool offered_;
+    std::shared_ptr<rights> given_ = std::make_shared<rights>();  ///< by ticket
+    std::map<std::string, scope_set> scopes_;                     ///< that all callers of a sandbox had
+};
+
+}  // namespace cmcp
