@@ -71,7 +71,7 @@ void begin(X509& certificate, const std::string& name, EVP_PKEY& key, long secon
 int choose_protocol(SSL*, const unsigned char** chosen_name, unsigned char* size, const unsigned char* offered,
                     unsigned int length, void*)
 {
-    constexpr std::string_view wanted("\x08http/1.1", 9);
+    constexpr std::string_view wanted("\x08http/1.1\x08http/1.0", 18);
     unsigned char* name = nullptr;
     const bool agreed =
         ::SSL_select_next_proto(&name, size, reinterpret_cast<const unsigned char*>(wanted.data()),
