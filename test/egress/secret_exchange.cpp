@@ -232,6 +232,7 @@ TEST_CASE("TLS ends in the guard through CONNECT, too, and not for hosts without
     run_coroutine(s.door.io, tasks.wait_idle(std::chrono::seconds(10)));
 
     s.secret.hosts = read_secret_hosts("api.test");
+    s.door.web.on("/", {{step::kind::send, answer("over TLS " + hidden), {}}, {step::kind::close, {}, {}}});
     auto other = secret_stage::talk(&s, &s.to_servers, "", "localhost", s.get("/"));
     const auto untouched = run_coroutine(s.door.io, std::move(other));
     INFO(untouched);
