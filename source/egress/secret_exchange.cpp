@@ -12,6 +12,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include <sstream>
+#include <utility>
 
 #include <sys/socket.h>
 

@@ -70,7 +70,17 @@ private:
     bool may_go_on_ = false;
 };
 
+constexpr bool escapes(char c) { return c == '%' || c == '\\' || c == '&' || c == '+'; }
 constexpr bool ends_line(char c) { return c == '\r' || c == '\n'; }
+
+// Most texts differ from a form in one of their first two characters, which is told without more ado.
+bool may_be(std::string_view text, const secret_masks::form& of)
+{
+    if (escapes(text[0])) return true;
+    if (text[0] != of.hidden[0]) return false;
+    if (text.size() < 2 || of.hidden.size() < 2) return true;
+    return text[1] == of.hidden[1] || escapes(text[1]) || (of.wraps && ends_line(text[1]));
+}
 
 /// A form at the beginning of a text.
 struct form_match {
@@ -162,9 +172,8 @@ void secret_masks::add(const held_secret& secret)
 secret_masks::found_form secret_masks::at_beginning_of(std::string_view text) const
 {
     found_form best;
-    const bool is_escape = text.front() == '%' || text.front() == '\\' || text.front() == '&' || text.front() == '+';
     for (const auto& each : forms_) {
-        if (!is_escape && each.hidden.front() != text.front()) continue;
+        if (!may_be(text, each)) continue;
         const auto one = match_form(text, each);
         best.may_go_on = best.may_go_on || one.may_go_on;
         if (one.size > best.size) {
