@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -27,6 +28,7 @@ class sandbox_packages;
 class sandbox_runner;
 class shell_manager;
 class tool_registry;
+class upstream_servers;
 class web_browser;
 class web_scraper;
 class web_searcher;
@@ -84,6 +86,12 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
 /// `pages`: those that web_browse opens within sandboxes.
 void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper& scraper, web_browser& browser,
                    pages_of_sandboxes pages);
+
+/// call_upstream, for code alone
+tool_owner make_call_upstream(upstream_servers& servers);
+
+/// The tools of other servers as code sees them (described_to_code), named <server>.<tool>.
+awaitable<std::vector<json::object>> tools_of_upstreams(upstream_servers& servers, std::string principal);
 
 /// initialize_sandbox, execute_code, stop_sandbox
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,

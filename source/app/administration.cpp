@@ -14,6 +14,21 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
+json::array upstreams_json(const std::vector<upstream_state>& states)
+{
+    json::array all;
+    for (const auto& each : states)
+        all.push_back(json::object{{"name", each.name},
+                                   {"kind", each.kind},
+                                   {"place", each.place},
+                                   {"status", each.status},
+                                   {"protocol", each.protocol},
+                                   {"problem", each.problem},
+                                   {"tools", each.tools},
+                                   {"calls", each.calls}});
+    return all;
+}
+
 const steady::time_point process_began = steady::now();
 
 template <class T, class Row>
@@ -129,12 +144,13 @@ awaitable<json::object> administration::health()
     co_return answer;
 }
 
-awaitable<json::object> administration::layers()
+awaitable<json::object> administration::layers(admin_viewer by)
 {
     auto answer = co_await health();
     answer["version"] = CMCP_VERSION;
     answer["uptime_seconds"] = std::chrono::duration<double>(steady::now() - process_began).count();
     answer["layers"] = layers_json(of_.layers());
+    if (by.everything) answer["upstreams"] = upstreams_json(of_.all.upstreams->states());
     co_return answer;
 }
 

@@ -37,7 +37,7 @@ public:
     json::object own_usage(const std::string& principal);  ///< the row of usage(), without its sessions
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
-    awaitable<json::object> layers() override;
+    awaitable<json::object> layers(admin_viewer by) override;
     awaitable<json::object> health() override;
     json::object audit(const admin_viewer& by, std::size_t most, std::string_view kind) override;
     awaitable<> update_figures(admin_connections known) override;

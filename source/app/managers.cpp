@@ -104,6 +104,17 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
+// Their files last as long as config.toml names their servers.
+void keep_sandboxes_of_upstreams(sandbox_manager& sandboxes, const settings& config)
+{
+    sandboxes.keep_those([&config](const sandbox_record& each) {
+        if (each.owner != upstream_servers::principal) return false;
+        return std::ranges::any_of(config.upstreams, [&](const auto& entry) {
+            return upstream_servers::sandbox_name(entry.name) == each.name;
+        });
+    });
+}
+
 void observe(managers& all)
 {
     auto& figures = metrics::all();
@@ -127,6 +138,7 @@ awaitable<> managers::start()
 awaitable<> managers::stop()
 {
     if (languages) co_await languages->stop();
+    co_await upstreams->stop();
     background->stop();
     co_await background->wait_idle(ending_limit);
     if (jupyter_) co_await jupyter_->stop();
@@ -176,6 +188,8 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->searcher =
         std::make_unique<file_searcher>(all->backend, *all->admission, *all->pool, file_searcher::has_ripgrep());
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
+    all->upstreams = std::make_unique<upstream_servers>(executor, config, backend, all->sandbox_runs.get());
+    if (all->sandboxes) keep_sandboxes_of_upstreams(*all->sandboxes, config);
     all->records.share();
     if (!config.enable_web) return all;
     all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
@@ -212,6 +226,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     add_port_tools(registry, *all.shown, *all.sandboxes, config);
     add_shell_tools(registry, *all.shells, *all.sandboxes);
     add_job_tools(registry, *all.jobs);
+    if (!config.upstreams.empty()) registry.add(make_call_upstream(*all.upstreams));
 }
 
 void register_resources(server_core& core, managers& all)

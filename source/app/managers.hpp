@@ -27,6 +27,7 @@
 #include "shells/shell_manager.hpp"
 #include "store/record_folder.hpp"
 #include "tools/tools.hpp"
+#include "upstream/upstream_servers.hpp"
 #include "vault/sandbox_vault.hpp"
 #include "web/web_browser.hpp"
 #include "web/web_manager.hpp"
@@ -78,6 +79,8 @@ struct managers {
     std::unique_ptr<sandbox_packages> packages;
     std::unique_ptr<previews> shown;                 ///< ports of sandboxes
     std::unique_ptr<jupyter::jupyter_api> jupyter_;  ///< null when JUPYTER_API is false
+
+    std::unique_ptr<upstream_servers> upstreams;  ///< other MCP servers, of which there may be none
 
     std::unique_ptr<sandbox_vault> vault;  ///< null unless SNAPSHOT_STORE names one
 

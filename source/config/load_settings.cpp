@@ -146,10 +146,19 @@ fs::path env_of(const settings_sources& from)
     return choose_file(from, {from.env_file, "CONTAINER_MCP_ENV", "volume/config/custom.env", "custom.env"});
 }
 
+void apply_toml(loaded_settings& into, const fs::path& file, const environment& variables)
+{
+    const std::string text = read_file(file);
+    apply(into, parse_toml_file(text, file.string()), find_toml_setting);
+    auto upstreams = parse_upstreams(text, file.string(), variables);
+    into.values.upstreams = std::move(upstreams.entries);
+    into.secret_variables = std::move(upstreams.secret_variables);
+}
+
 void apply_files(loaded_settings& into, const settings_sources& from)
 {
     const auto toml = toml_of(from);
-    if (!toml.empty()) apply(into, parse_toml_file(read_file(toml), toml.string()), find_toml_setting);
+    if (!toml.empty()) apply_toml(into, toml, from.variables);
     const auto env = env_of(from);
     if (!env.empty()) apply(into, parse_env_file(read_file(env), env.string()), find_setting);
 }

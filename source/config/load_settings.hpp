@@ -19,6 +19,7 @@ struct assignment {
 };
 
 using assignments = std::vector<assignment>;
+using environment = std::map<std::string, std::string, std::less<>>;
 
 /// Lines of `KEY=value`, `export KEY=value`, comments (#) and empty lines. Values may stand in single quotes (verbatim)
 /// or double quotes (with \" \\ \n \t); elsewhere " #" starts a comment. `name` is for origins and messages.
@@ -26,10 +27,19 @@ using assignments = std::vector<assignment>;
 assignments parse_env_file(std::string_view text, std::string_view name);
 
 /// The keys of a TOML text as paths with dots, in the order of the text; arrays of plain values become comma lists.
+/// The table `upstream` is left out.
 /// Throws config_error with name and line.
 assignments parse_toml_file(std::string_view text, std::string_view name);
 
-using environment = std::map<std::string, std::string, std::less<>>;
+/// The tables [upstream.NAME] of a TOML text, and the variables of the environment that their secrets are taken from.
+struct upstream_list {
+    std::vector<upstream_entry> entries;  ///< in the order of the text
+    std::vector<std::string> secret_variables;
+};
+
+/// In values of headers and env `${env:NAME}` stands for a variable of `variables`, `${file:/path}` for the text of a
+/// file. Throws config_error with key, name and line, and without values of headers and env.
+upstream_list parse_upstreams(std::string_view text, std::string_view name, const environment& variables);
 
 /// Where settings come from, the last of them wins: defaults, config.toml, custom.env, environment, command line.
 struct settings_sources {
@@ -48,8 +58,9 @@ struct settings_sources {
 struct loaded_settings {
     settings values;
     std::map<std::string, std::string, std::less<>>
-        origins;                        ///< by variable; a variable without an entry has its default
-    std::vector<std::string> warnings;  ///< sentences
+        origins;                                  ///< by variable; a variable without an entry has its default
+    std::vector<std::string> warnings;            ///< sentences
+    std::vector<std::string> secret_variables{};  ///< of the environment, beside those of secret settings
 };
 
 /// Throws config_error.

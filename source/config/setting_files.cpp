@@ -100,6 +100,7 @@ void collect(const toml::table& table, const std::string& path, std::string_view
 {
     for (const auto& [key, node] : table) {
         const std::string full = path + std::string(std::string_view(key));
+        if (full == "upstream") continue;
         if (const auto* inner = node.as_table()) {
             collect(*inner, full + ".", name, into);
             continue;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "config/upstream_entry.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +37,8 @@ struct settings {
     /// Whether there is an audit.
     bool keeps_audit() const { return audit == "on" || (audit == "auto" && callers_have_names()); }
     bool has_api_keys = false;  ///< at the start (container-mcp key)
+
+    std::vector<upstream_entry> upstreams;  ///< [upstream.NAME] of config.toml, in its order
 
 #define TOPIC(title) static_assert(true)
 #define SETTING(variable, type, member, ...) \

@@ -58,7 +58,7 @@ public:
     virtual awaitable<json::object> usage(admin_viewer by, admin_connections known) = 0;
     virtual json::object ends(const admin_viewer& by) = 0;
     virtual json::object egress(const admin_viewer& by) = 0;
-    virtual awaitable<json::object> layers() = 0;
+    virtual awaitable<json::object> layers(admin_viewer by) = 0;
     virtual awaitable<json::object> health() = 0;  ///< the part of layers() that changes
 
     /// The latest records of the audit, newest first, of one kind where that is not empty; and how the audit is.

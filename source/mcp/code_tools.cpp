@@ -1,6 +1,7 @@
 #include "mcp/code_tools.hpp"
 
 #include "text/ascii.hpp"
+#include "text/star_pattern.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 bool word_means(std::string_view word, std::string_view tool, bool read_only)
 {
     if (word == "read-only") return read_only;
-    return word == "all" || fits_pattern(word, tool);
+    return word == "all" || fits_star_pattern(word, tool);
 }
 
 bool holds(const json::object& tool, std::string_view member, std::string_view word)

@@ -1,14 +1,22 @@
 #pragma once
 
+#include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/tool_registry.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
+
+/// The tool by which code calls those of upstream servers: {server, tool, arguments}.
+inline constexpr const char* upstream_tool_name = "call_upstream";
+
+/// The tools of other servers that a principal may use, described like described_to_code(), named <server>.<tool>.
+using other_tools = std::function<awaitable<std::vector<json::object>>(std::string principal)>;
 
 /// A tool as code sees it.
 json::object described_to_code(const tool_definition& tool);

@@ -18,6 +18,7 @@ public:
     const json::object* arguments() const override;
 
     json::object params;                  ///< in the memory of the message
+    bool is_code = false;                 ///< see peer
     bool is_program = false;              ///< see peer
     bool passed_on = false;               ///< see peer
     std::optional<tool_context> context;  ///< for tools and prompts; empty before the method runs

@@ -75,6 +75,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
         request->reply = std::move(from.reply);
+        request->is_code = from.is_code;
         request->is_program = from.is_program;
         request->passed_on = from.passed_on;
         outcome done;

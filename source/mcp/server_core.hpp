@@ -68,6 +68,7 @@ struct peer {
     std::string address{};                  ///< of this server, for a stateless request: see caller::address
     std::optional<revision> spoken{};  ///< by the client, where another server of the cluster has passed the message on
     bool passed_on = false;            ///< so: it is answered here, whatever it names
+    bool is_code = false;              ///< a program of a sandbox
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 

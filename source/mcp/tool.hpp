@@ -53,6 +53,7 @@ struct tool_definition {
     task_use tasks = task_use::never;
     gathered_list gathers{};
     unnamed_subject about = unnamed_subject::none;
+    bool for_code_alone = false;  ///< only programs of sandboxes know it
     std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 

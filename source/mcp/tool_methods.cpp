@@ -23,9 +23,10 @@ namespace {
 
 constexpr std::chrono::milliseconds no_wait(0);
 
-tool& known_tool(const catalogue& offered, const std::string& name)
+tool& known_tool(const catalogue& offered, const std::string& name, bool to_code)
 {
-    if (auto* known = offered.tools.find(name)) return *known;
+    auto* const known = offered.tools.find(name);
+    if (known != nullptr && (to_code || !known->definition().for_code_alone)) return *known;
     throw rpc_error(rpc_code::invalid_params, "Unknown tool: " + name.substr(0, 200));
 }
 
@@ -164,7 +165,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
     auto& facts = call.facts;
     const auto name = required_string(call.params, "name");
-    auto& wanted = known_tool(offered, name);
+    auto& wanted = known_tool(offered, name, call.is_code);
     check_task_use(wanted.definition(), call);
     auto arguments = optional_object(call.params, "arguments");
     facts.note_arguments(arguments);

@@ -1,5 +1,6 @@
 #include "mcp/tool_profiles.hpp"
 
+#include "text/star_pattern.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -26,9 +27,9 @@ std::string tool_profiles::names() const
 bool tool_profiles::means(std::string_view word, std::string_view tool) const
 {
     const auto profile = known_.find(word);
-    if (profile == known_.end()) return fits_pattern(word, tool);
+    if (profile == known_.end()) return fits_star_pattern(word, tool);
     const auto& tools = profile->second;
-    return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_pattern(each, tool); });
+    return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_star_pattern(each, tool); });
 }
 
 const tool_profiles::words& tool_profiles::words_for(const caller& who) const

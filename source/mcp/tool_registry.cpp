@@ -78,7 +78,8 @@ std::vector<const tool*> tool_registry::listed(const caller& who) const
 {
     std::vector<const tool*> shown;
     for (const auto& item : tools_)
-        if (who.scopes.covers(item->definition().needs) && profiles_.shows(who, item->definition().name))
+        if (!item->definition().for_code_alone && who.scopes.covers(item->definition().needs) &&
+            profiles_.shows(who, item->definition().name))
             shown.push_back(item.get());
     return shown;
 }

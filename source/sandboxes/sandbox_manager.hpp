@@ -115,6 +115,9 @@ public:
     /// Called before a caller uses a sandbox; throws sandbox_error where nobody may now.
     void before_use(std::function<void(const sandbox_record& where)> check) { before_use_ = std::move(check); }
 
+    /// Sandboxes that are not deleted although nobody has used them for SANDBOX_TTL.
+    void keep_those(std::function<bool(const sandbox_record& each)> kept) { kept_ = std::move(kept); }
+
     /// Another server has the sandbox now. Ends all that goes on in it and moves its folder aside, into
     /// `.superseded` beside the others, where it stays for SANDBOX_TTL.
     awaitable<> give_up(sandbox_record lost);
@@ -206,6 +209,7 @@ private:
     std::vector<std::function<void(const std::string&)>> deleted_;
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
+    std::function<bool(const sandbox_record&)> kept_ = [](const sandbox_record&) { return false; };
     disk_reservations reservations_;
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
     task_group tasks_;

@@ -201,7 +201,7 @@ awaitable<> sandbox_manager::sweep(double at)
         co_await stop_all(each);
     }
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
-        if (activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
+        if (kept_(each) || activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
         log::info("sandbox_expired", {{"sandbox", each.id}});
         co_await destroy(each);
     }

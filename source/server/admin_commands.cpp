@@ -165,6 +165,14 @@ int reload(const settings& config, bool json)
     return 0;
 }
 
+int show_upstreams(const settings& config, bool json)
+{
+    if (!json) return show(config, upstream_list, json);
+    const auto answer = ask_or_throw(config, "GET", std::string(upstream_list.path));
+    std::cout << jsonrpc::write_json(answer.at(upstream_list.member)) << '\n';
+    return 0;
+}
+
 // ---------------------------------------------------------------- cluster
 int print_or_say(const json::object& answer, bool json, const std::string& sentence)
 {
@@ -223,8 +231,8 @@ int change_cluster(const settings& config, const admin_line& line, bool json)
 
 bool is_admin_command(std::string_view command)
 {
-    constexpr std::array<std::string_view, 9> commands{"ps",    "kill", "sandboxes", "sessions", "jobs",
-                                                       "usage", "ends", "cluster",   "reload"};
+    constexpr std::array<std::string_view, 10> commands{"upstream", "ps",    "kill", "sandboxes", "sessions",
+                                                        "jobs",     "usage", "ends", "cluster",   "reload"};
     return std::find(commands.begin(), commands.end(), command) != commands.end();
 }
 
@@ -237,6 +245,7 @@ int administer(const loaded_settings& loaded, const std::string& command, const 
     if (command == "ends") return show(config, end_list, json, line);
     if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
     if (command == "cluster") return show(config, member_list, json);
+    if (command == "upstream") return show_upstreams(config, json);
     if (command == "reload") return reload(config, json);
     const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
     if (!line.action.empty()) return end_each(config, list, line, json);

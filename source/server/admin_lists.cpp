@@ -122,6 +122,12 @@ std::vector<std::string> member_cells(const json::object& row)
             text_of(row, "version")};
 }
 
+std::vector<std::string> upstream_cells(const json::object& row)
+{
+    return {text_of(row, "name"),   text_of(row, "kind"),     text_of(row, "status"), count_in(row, "tools"),
+            count_in(row, "calls"), text_of(row, "protocol"), text_of(row, "place"),  text_of(row, "problem")};
+}
+
 }  // namespace
 
 const admin_list run_list{"/admin/runs",
@@ -198,6 +204,18 @@ const admin_list member_list{"/admin/cluster",
                               {"VERSION", true}},
                              member_cells,
                              "This server is alone (CLUSTER_MEMBERS names no others)."};
+const admin_list upstream_list{"/admin/layers",
+                               "upstreams",
+                               {{"NAME"},
+                                {"KIND"},
+                                {"STATE"},
+                                {"TOOLS", false, true},
+                                {"CALLS", false, true},
+                                {"REVISION", true},
+                                {"PLACE", true},
+                                {"PROBLEM", true}},
+                               upstream_cells,
+                               "config.toml names no other MCP servers."};
 const admin_list end_list{
     "/admin/ends",
     "ends",

@@ -18,7 +18,8 @@ struct admin_list {
     std::string_view nothing;  ///< the sentence for an empty one
 };
 
-extern const admin_list run_list, sandbox_list, session_list, job_list, usage_list, end_list, member_list;
+extern const admin_list run_list, sandbox_list, session_list, job_list, usage_list, end_list, member_list,
+    upstream_list;
 
 std::string count_in(const json::object& row, std::string_view name);  ///< a whole number; 0 where there is none
 std::string bytes_in(const json::object& row, std::string_view name);  ///< empty where there is none

@@ -158,7 +158,10 @@ awaitable<> start_browser(web_browser& browser)
 void application::give_tools_to_code(sandbox_manager& sandboxes)
 {
     if (!sandboxes.tools().offered() || !backend_.can_have_doors()) return;
-    code_ = std::make_unique<code_entrance>(executor_, config_, core_, sandboxes.tools());
+    code_sources from{core_, config_, sandboxes.tools(), [all = managers_->upstreams.get()](std::string principal) {
+                          return tools_of_upstreams(*all, std::move(principal));
+                      }};
+    code_ = std::make_unique<code_entrance>(executor_, std::move(from));
     sandboxes.network().give_tools(
         [this](const std::string& sandbox, unique_fd door) { code_->open(sandbox, std::move(door)); });
 }

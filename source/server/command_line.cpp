@@ -229,6 +229,9 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
             into.ids, "Ids");
     add_list("usage", "Show what each principal uses");
     add_list("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
+    add("upstream", "Show the other MCP servers whose tools code in sandboxes may call")
+        ->add_subcommand("list", "Show them")
+        ->add_flag("--json", json, "Print JSON");
     auto* cluster = add("cluster", "Show the servers that work as one, or give sandboxes of one to others");
     cluster->add_option("--node", into.node, "The server; without, this one");
     cluster->add_subcommand("drain", "Take nothing new and give sandboxes away as they become idle")

@@ -68,6 +68,21 @@ sandbox::layer examine_images(const settings& config)
             std::to_string(images.size()) + " in the store, " + std::to_string(bytes >> 20) + " MiB"};
 }
 
+// Whether they answer is seen when code calls them.
+sandbox::layer examine_upstreams(const settings& config)
+{
+    using state = sandbox::layer::state;
+    if (config.upstreams.empty()) return {"upstream", state::not_asked, "config.toml names no other MCP servers"};
+    std::string names;
+    for (const auto& each : config.upstreams) {
+        if (!each.command.empty() && !config.enable_sandbox)
+            return {"upstream", state::off, each.name + " has a command, which needs TOOLS_ENABLE_SANDBOX"};
+        names += (names.empty() ? "" : ", ") + each.name + " (" +
+                 (each.url.empty() ? each.command.front() : each.origin_of_url()) + ")";
+    }
+    return {"upstream", state::on, names};
+}
+
 awaitable<> examine(asio::any_io_executor executor, started_sandbox started, const settings& config,
                     examined_sandbox& into)
 {
@@ -81,6 +96,7 @@ awaitable<> examine(asio::any_io_executor executor, started_sandbox started, con
     auto browser = co_await examine_browser(executor, backend, config);
     into.layers.push_back(std::move(browser));
     into.layers.push_back(examine_images(config));
+    into.layers.push_back(examine_upstreams(config));
 }
 
 json::array findings_json(const std::vector<finding>& list)

@@ -36,6 +36,13 @@ std::string browser_line(const settings& config)
     return obstacle.empty() ? "ready: it starts with the first page" : "none: " + obstacle;
 }
 
+std::string upstream_line(const settings& config)
+{
+    std::string names;
+    for (const auto& each : config.upstreams) names += (names.empty() ? "" : ", ") + each.name;
+    return names.empty() ? names : "  upstream  " + names + " (`container-mcp upstream list` tells more)\n";
+}
+
 std::string token_line(const bound_address& bound, const settings& config)
 {
     if (!config.auth_tokens.empty() && config.auth_tokens.front().first.empty())
@@ -80,10 +87,7 @@ std::string greeting(const bound_address& bound, const settings& config, const s
            python_line(layers) +
            "\n"
            "  browser   " +
-           browser_line(config) +
-           "\n"
-           "  tokens    " +
-           token_line(bound, config) +
+           browser_line(config) + "\n" + upstream_line(config) + "  tokens    " + token_line(bound, config) +
            "\n"
            "  connect   " +
            connect_line(bound, config) +

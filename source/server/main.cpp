@@ -47,6 +47,8 @@ void print_settings_json(const loaded_settings& loaded)
         if (entry.live) row["live"] = true;
         all[entry.name] = std::move(row);
     }
+    for (const auto& each : loaded.values.upstreams)
+        all["upstream." + each.name] = json::object{{"value", each.shown()}, {"origin", each.origin}};
     std::cout << jsonrpc::write_json(all) << '\n';
 }
 
@@ -58,6 +60,9 @@ void print_settings_table(const loaded_settings& loaded)
         std::cout << std::left << std::setw(static_cast<int>(width)) << entry.name << "  " << shown_value(loaded, entry)
                   << "  (" << origin_of(loaded, entry.name) << ")\n";
     }
+    for (const auto& each : loaded.values.upstreams)
+        std::cout << std::setw(static_cast<int>(width)) << "upstream." + each.name << "  " << each.shown() << "  ("
+                  << each.origin << ")\n";
 }
 
 int show_config(const loaded_settings& loaded, bool json)
@@ -70,7 +75,7 @@ int run(const command::command_line& line, int argc, char** argv)
 {
     if (line.command == "version") return show_version();
     const loaded_settings loaded = load_settings(line.sources);
-    command::hide_secrets(argc, argv);
+    command::hide_secrets(argc, argv, loaded.secret_variables);
     if (line.command == "config") return show_config(loaded, line.json);
     if (line.command == "doctor") return command::doctor(loaded, line.json);
     if (line.command == "health") return command::health(loaded, line.live);

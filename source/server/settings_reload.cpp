@@ -45,6 +45,7 @@ settings_reload::report settings_reload::run()
         entry.parse(in_use_, value);
         entry.parse(known_, value);
     }
+    if (fresh.upstreams != known_.upstreams) done.needs_restart.emplace_back("upstream");
     applies_();
     return done;
 }

@@ -13,9 +13,6 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 /// The parts of `text` between the separators; one where there is no separator.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// Whether the pattern, in which * stands for any characters, is this name.
-bool fits_pattern(std::string_view pattern, std::string_view name);
-
 /// How many characters must be inserted, deleted or replaced to make one of the other (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 

@@ -105,7 +105,10 @@ awaitable<json::object> egress(const http_request& request, admin_pages_ptr self
     co_return self->from.server.egress(viewer_of(request, *self));
 }
 
-awaitable<json::object> layers(const http_request&, admin_pages_ptr self) { return self->from.server.layers(); }
+awaitable<json::object> layers(const http_request& request, admin_pages_ptr self)
+{
+    return self->from.server.layers(viewer_of(request, *self));
+}
 
 awaitable<json::object> records(const http_request& request, admin_pages_ptr self)
 {

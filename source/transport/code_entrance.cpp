@@ -5,7 +5,6 @@
 #include "http/connection.hpp"
 #include "http/listener.hpp"
 #include "identity/gatekeeper.hpp"
-#include "transport/rest_routes.hpp"
 
 #include <chrono>
 #include <utility>
@@ -47,15 +46,15 @@ authenticator::way_in by_ticket(code_gateway& rights, const std::string& sandbox
 }  // namespace
 
 struct code_entrance::shared {
-    shared(asio::any_io_executor runs, const settings& own, server_core& core, code_gateway& gives)
+    shared(asio::any_io_executor runs, code_sources from)
         : executor(std::move(runs)),
-          config(settings_for_code(own)),
-          rights(gives),
+          config(settings_for_code(from.config)),
+          rights(from.rights),
           logins(executor, config, {}),
           deadlines(std::make_shared<deadline_wheel>(executor)),
           budget(std::make_shared<memory_budget>(config.memory_limit_bytes))
     {
-        add_code_routes(routes, core, own, rights);
+        add_code_routes(routes, std::move(from));
     }
 
     asio::any_io_executor executor;
@@ -107,9 +106,8 @@ struct code_entrance::door : std::enable_shared_from_this<door> {
     listener listens;
 };
 
-code_entrance::code_entrance(asio::any_io_executor executor, const settings& config, server_core& core,
-                             code_gateway& rights)
-    : shared_(std::make_shared<shared>(std::move(executor), config, core, rights))
+code_entrance::code_entrance(asio::any_io_executor executor, code_sources from)
+    : shared_(std::make_shared<shared>(std::move(executor), std::move(from)))
 {
 }
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
-#include "http/code_gateway.hpp"
-#include "mcp/server_core.hpp"
 #include "posix/unique_fd.hpp"
+#include "transport/rest_routes.hpp"
 
 #include <map>
 #include <memory>
@@ -17,7 +15,7 @@ namespace cmcp {
 /// thread only.
 class code_entrance {
 public:
-    code_entrance(asio::any_io_executor executor, const settings& config, server_core& core, code_gateway& rights);
+    code_entrance(asio::any_io_executor executor, code_sources from);
     code_entrance(const code_entrance&) = delete;
     code_entrance& operator=(const code_entrance&) = delete;
     ~code_entrance();

@@ -96,10 +96,10 @@ http_reply reply_of(const rest_sink& sink, std::string_view request_id)
 }
 
 std::optional<http_reply> refuse(server_core& core, const settings& config, const std::string& name,
-                                 http_request& request, json::object& arguments)
+                                 http_request& request, json::object& arguments, rest_caller by)
 {
     const tool* called = core.tools().find(name);
-    if (called == nullptr)
+    if (called == nullptr || (called->definition().for_code_alone && by != rest_caller::code))
         return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
     if (auto refused = refuse_scopes(request, config, called->definition().needs)) return refused;
     if (const std::string obstacle = called->obstacle(); !obstacle.empty())
@@ -175,9 +175,10 @@ awaitable<> refuse_call(exchange& x, std::string name, json::object arguments, h
     co_await x.reply(std::move(refusal));
 }
 
-awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments)
+awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments,
+                      rest_caller by)
 {
-    if (auto refusal = refuse(core, config, name, x.request(), arguments)) {
+    if (auto refusal = refuse(core, config, name, x.request(), arguments, by)) {
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
         co_return;
     }
@@ -189,6 +190,7 @@ awaitable<> call_tool(exchange& x, server_core& core, const settings& config, st
               .scopes = shown_scopes(x.request()),
               .reply = sink,
               .address = address_used(x.request(), config),
+              .is_code = by == rest_caller::code,
               .is_program = true};
     const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)

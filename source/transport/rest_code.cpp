@@ -1,10 +1,14 @@
 #include "http/authenticator.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/code_tools.hpp"
+#include "mcp/result_budget.hpp"
 #include "text/number.hpp"
 #include "transport/rest_call.hpp"
 #include "transport/rest_routes.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,75 +21,126 @@ namespace {
 constexpr std::string_view list_path = "/tools";
 constexpr std::size_t most_listed = 10'000;
 
-bool may_call(const settings& config, const tool_definition& tool)
+// A tool that code may call, as it is called.
+struct wanted_tool {
+    std::string server;  ///< empty: it is a tool of this server
+    std::string tool;
+
+    static wanted_tool read(std::string_view path)
+    {
+        const std::string name = percent_decoded(path.substr(list_path.size() + 1));
+        const auto dot = name.find('.');
+        if (dot == std::string::npos) return {{}, name};
+        return {name.substr(0, dot), name.substr(dot + 1)};
+    }
+};
+
+bool means(const settings& config, const json::object& tool)
 {
-    return list_means(config.sandbox_tools, tool.name, tool.annotations.read_only);
+    return list_means(config.sandbox_tools, view_of(tool, "name"), tool.at("read_only") == true);
 }
 
-std::vector<json::object> tools_for(const http_request& request, const tool_registry& offered, const settings& config)
+std::vector<json::object> own_tools(const http_request& request, const tool_registry& offered)
 {
     std::vector<json::object> all;
     for (const auto& each : offered.all()) {
         const auto& tool = each->definition();
-        if (may_call(config, tool) && request.who->scopes.covers(tool.needs)) all.push_back(described_to_code(tool));
+        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs)) all.push_back(described_to_code(tool));
     }
     return all;
 }
 
-awaitable<> list(exchange& x, const tool_registry& offered, const settings& config)
+awaitable<std::vector<json::object>> tools_for(const http_request& request, code_sources from)
+{
+    auto all = own_tools(request, from.core.tools());
+    auto others = co_await from.others(request.principal);
+    std::ranges::move(others, std::back_inserter(all));
+    std::erase_if(all, [&](const auto& each) { return !means(from.config, each); });
+    co_return all;
+}
+
+awaitable<> list(exchange& x, code_sources from)
 {
     auto& request = x.request();
     const auto limit = read_number<std::size_t>(request.parameter("limit").value_or("")).value_or(most_listed);
     const auto words = request.parameter("search").value_or("");
+    auto all = co_await tools_for(request, from);
     json::array tools;
-    for (auto& each : best_fits(tools_for(request, offered, config), words, limit)) tools.push_back(std::move(each));
+    for (auto& each : best_fits(std::move(all), words, limit)) tools.push_back(std::move(each));
     http_reply reply;
     reply.body = jsonrpc::write_json(json::object{{"tools", std::move(tools)}});
     co_await x.reply(std::move(reply));
 }
 
-// The name of the ticket's scheme is judged by then.
+// By then the ticket is known to be good.
 std::string_view ticket_of(const http_request& request)
 {
     const auto brought = request.header("authorization").value_or("");
     return brought.substr(std::min(brought.size(), brought.find(' ') + 1));
 }
 
-std::optional<http_reply> refusal_from_code(const tool_registry& offered, const settings& config,
-                                            const http_request& request, const std::string& name, code_gateway& rights)
+http_reply not_among(const std::string& name)
 {
-    const tool* const wanted = offered.find(name);
-    if (wanted != nullptr && !may_call(config, wanted->definition()))
-        return error_reply(403, name +
-                                    " is not among the tools that code may call here (SANDBOX_TOOLS); call it as a "
-                                    "tool of its own.");
-    if (rights.take_call(ticket_of(request))) return std::nullopt;
-    return error_reply(429, "This run has made the " + std::to_string(config.sandbox_tools_calls) +
+    return error_reply(403, name.substr(0, 100) + " is not among the tools that code may call here (SANDBOX_TOOLS).");
+}
+
+std::optional<http_reply> refusal_from_code(const code_sources& from, const http_request& request,
+                                            const std::string& name)
+{
+    const tool* const own = from.core.tools().find(name);
+    if (own != nullptr && !means(from.config, described_to_code(own->definition()))) return not_among(name);
+    if (from.rights.take_call(ticket_of(request))) return std::nullopt;
+    return error_reply(429, "This run has made the " + std::to_string(from.config.sandbox_tools_calls) +
                                 " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another run.");
 }
 
-awaitable<> call_from_code(exchange& x, server_core& core, const settings& config, code_gateway& rights)
+awaitable<std::optional<http_reply>> refusal_of_other(const http_request& request, code_sources from, std::string name)
 {
-    std::string name = percent_decoded(std::string_view(x.request().path).substr(list_path.size() + 1));
+    const auto others = co_await from.others(request.principal);
+    const auto is_it = [&](const auto& each) { return view_of(each, "name") == name; };
+    const auto place = std::ranges::find_if(others, is_it);
+    if (place == others.end()) co_return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\".");
+    if (!means(from.config, *place)) co_return not_among(name);
+    co_return std::nullopt;
+}
+
+// Code has room for whole results.
+void want_all(const tool_registry& offered, const std::string& name, json::object& arguments)
+{
+    const tool* const wanted = offered.find(name);
+    if (wanted == nullptr || takes_max_output(wanted->definition().input_schema)) return;
+    arguments.emplace("max_output", result_limits().most);
+}
+
+awaitable<> call_from_code(exchange& x, code_sources from)
+{
+    const auto wanted = wanted_tool::read(x.request().path);
+    std::string name = wanted.server.empty() ? wanted.tool : wanted.server + "." + wanted.tool;
     json::object arguments;
-    auto refusal = refusal_from_code(core.tools(), config, x.request(), name, rights);
-    if (!refusal) refusal = read_arguments(x.request(), config.json_depth, arguments);
-    if (refusal)
+    auto refusal = refusal_from_code(from, x.request(), name);
+    if (!refusal) refusal = read_arguments(x.request(), from.config.json_depth, arguments);
+    if (!refusal && !wanted.server.empty()) refusal = co_await refusal_of_other(x.request(), from, name);
+    if (refusal) {
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
-    else
-        co_await call_tool(x, core, config, std::move(name), std::move(arguments));
+        co_return;
+    }
+    if (!wanted.server.empty()) {
+        arguments = {{"server", wanted.server}, {"tool", wanted.tool}, {"arguments", std::move(arguments)}};
+        name = upstream_tool_name;
+    }
+    want_all(from.core.tools(), name, arguments);
+    co_await call_tool(x, from.core, from.config, std::move(name), std::move(arguments), rest_caller::code);
 }
 
 }  // namespace
 
-void add_code_routes(router& routes, server_core& core, const settings& config, code_gateway& rights)
+void add_code_routes(router& routes, code_sources from)
 {
-    routes.add({.methods = {"GET"}, .path = std::string(list_path), .serve = [&core, &config](exchange& x) {
-                    return list(x, core.tools(), config);
-                }});
+    routes.add(
+        {.methods = {"GET"}, .path = std::string(list_path), .serve = [from](exchange& x) { return list(x, from); }});
     routes.add({.methods = {"POST"},
                 .path = std::string(list_path) + "/*",
-                .serve = [&core, &config, &rights](exchange& x) { return call_from_code(x, core, config, rights); },
+                .serve = [from](exchange& x) { return call_from_code(x, from); },
                 .body = route_body::optional_json});
 }
 

@@ -12,6 +12,7 @@
 #include "http/shell_gateway.hpp"
 #include "http/websocket.hpp"
 #include "identity/document_fetch.hpp"
+#include "mcp/code_tools.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/admin_events.hpp"
 #include "transport/admin_nodes.hpp"
@@ -28,8 +29,14 @@ void add_tool_routes(router& routes, server_core& core, const settings& config);
 
 /// For the doors of sandboxes alone. GET /tools?search=<words>&limit=<n>: {"tools": […]}, those that programs of
 /// sandboxes may call (SANDBOX_TOOLS). POST /tools/<tool>: as POST /mcp/tools/<tool>, until the run has made all its
-/// calls.
-void add_code_routes(router& routes, server_core& core, const settings& config, code_gateway& rights);
+/// calls; <server>.<tool> is one of another server.
+struct code_sources {
+    server_core& core;
+    const settings& config;
+    code_gateway& rights;
+    other_tools others;
+};
+void add_code_routes(router& routes, code_sources from);
 
 /// GET, HEAD and POST /sandbox/file: files of sandboxes, streamed both ways; parts of a file by Range. The sandbox is
 /// named by sandbox_id or sandbox_name, the file by file_path, in the query; a form may name them in fields before its

@@ -14,25 +14,24 @@ namespace {
 constexpr std::size_t most_untaken = 1 << 20;
 constexpr std::size_t deepest = 512;
 
+std::string event_of(std::string_view kind, const json::object& params)
+{
+    std::string event;
+    append_event(event, kind, jsonrpc::write_json(params), std::nullopt);
+    return event;
+}
+
 std::string progress_event(const json::object& params)
 {
     const auto* text = params.if_contains("message");
     const auto* meta = params.if_contains("_meta");
-    if (text == nullptr || meta == nullptr) return ": heartbeat\n\n";
+    if (text == nullptr) return ": heartbeat\n\n";
+    if (meta == nullptr) return event_of("progress", params);
     const auto& place = meta->as_object();
     json::object data;
     data["text"] = *text;
     data["offset"] = place.at(reserved_name::offset);
-    std::string event;
-    append_event(event, place.at(reserved_name::stream).as_string(), jsonrpc::write_json(data), std::nullopt);
-    return event;
-}
-
-std::string log_event(const json::object& params)
-{
-    std::string event;
-    append_event(event, "log", jsonrpc::write_json(params), std::nullopt);
-    return event;
+    return event_of(place.at(reserved_name::stream).as_string(), data);
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ void rest_sink::take_notification(const std::string& text)
     const auto* params = parsed.if_contains("params");
     if (method == nullptr || params == nullptr) return;
     if (*method == "notifications/progress") events_ += progress_event(params->as_object());
-    if (*method == "notifications/message") events_ += log_event(params->as_object());
+    if (*method == "notifications/message") events_ += event_of("log", params->as_object());
 }
 
 std::string rest_sink::take_events()

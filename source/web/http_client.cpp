@@ -115,7 +115,8 @@ awaitable<bool> fetch::one_request()
         if (!failure) failure = co_await stream_->read_header(*parser_);
     } while (!failure && parser_->get().result_int() / 100 == 1 && parser_->get().result_int() != 101);
     const bool nothing_came = failure && !parser_->got_some();
-    if (nothing_came && stream_->used_before && failure != asio::error::operation_aborted) co_return false;
+    if (nothing_came && stream_->used_before && request_.may_repeat && failure != asio::error::operation_aborted)
+        co_return false;
     if (failure) fail(failure);
     co_await read_answer();
     co_return true;
@@ -172,6 +173,7 @@ void fetch::read_head()
     reply_.type = lower_case(trimmed(type.substr(0, type.find(';')), " \t\""));
     reply_.charset = header_parameter(type, "charset").value_or("");
     reply_.etag = std::string(head[http::field::etag]);
+    if (!request_.kept_header.empty()) reply_.kept = std::string(head[request_.kept_header]);
 }
 
 bool fetch::is_redirect() const
@@ -184,7 +186,7 @@ bool fetch::is_redirect() const
 void fetch::redirect()
 {
     const std::string location(parser_->get()[http::field::location]);
-    if (request_.method == "PUT" || request_.method == "DELETE")
+    if (request_.method == "PUT" || request_.method == "POST" || request_.method == "DELETE")
         throw fetch_error("bad_redirect",
                           at_.origin() + " redirects a " + request_.method + ", which goes nowhere else.");
     if (++reply_.redirects > request_.max_redirects)

@@ -25,6 +25,7 @@ struct fetch_head {
     std::string type;     ///< media type in lower case, without parameters; empty: none was sent
     std::string charset;  ///< parameter of Content-Type
     std::string etag;     ///< as it was sent, with its quotes
+    std::string kept;     ///< of fetch_request::kept_header; empty: none was sent
 };
 
 struct fetch_reply : fetch_head {
@@ -48,11 +49,13 @@ public:
 
 struct fetch_request {
     web_url url;
-    std::string method = "GET";  ///< or HEAD, PUT, DELETE; the last two are not redirected
+    std::string method = "GET";  ///< or HEAD, POST, PUT, DELETE; the last three are not redirected
     std::string accept = "*/*";
     std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
     std::string form{};                                        ///< posted as a form of the web; empty: GET
-    std::string body{};                                        ///< of PUT
+    std::string body{};                                        ///< of PUT and POST
+    std::string kept_header{};                                 ///< a field of the answer's head for its reader
+    bool may_repeat = true;  ///< false: sent once, although a connection that was used before takes it and is gone
     std::string body_type = "application/octet-stream";
     std::uint64_t max_bytes = 10 << 20;  ///< of the body, unpacked; of a piece with a receiver
     std::size_t max_redirects = 10;

@@ -2,7 +2,7 @@
 
 #include "load/message_skim.hpp"
 #include "load/response_parser.hpp"
-#include "load/sse_parser.hpp"
+#include "text/sse_parser.hpp"
 
 #include <string>
 #include <vector>

@@ -20,7 +20,7 @@ public:
     {
         return seen_by(by, "records");
     }
-    awaitable<json::object> layers() override { co_return json::object{{"status", "ok"}}; }
+    awaitable<json::object> layers(admin_viewer) override { co_return json::object{{"status", "ok"}}; }
     awaitable<json::object> health() override { co_return json::object{{"status", "ok"}}; }
     awaitable<bool> end_run(admin_viewer, std::string) override { co_return true; }
     awaitable<bool> delete_sandbox(admin_viewer, std::string) override { co_return true; }

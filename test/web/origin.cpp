@@ -170,7 +170,7 @@ awaitable<> origin::serve(origin* self, Stream& stream)
         const std::string request = buffer.substr(0, whole);
         buffer.erase(0, whole);
         self->requests.push_back(request);
-        script steps = self->script_for(path_of(request));
+        script steps = self->answers ? self->answers(request) : self->script_for(path_of(request));
         stays = co_await play(stream, std::move(steps));
     }
 }

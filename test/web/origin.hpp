@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,8 +48,9 @@ public:
         return (tls_ != nullptr ? "https://" : "http://") + place() + path;
     }
 
-    std::string greeting;               ///< sent to a new connection before its first request
-    std::vector<std::string> requests;  ///< whole, header and body
+    std::function<script(const std::string& request)> answers;  ///< in place of on() and once(), where it is set
+    std::string greeting;                                       ///< sent to a new connection before its first request
+    std::vector<std::string> requests;                          ///< whole, header and body
     std::size_t connections = 0;
 
 private:

@@ -3,7 +3,7 @@
 #include "load/client_session.hpp"
 #include "load/http_answer.hpp"
 #include "load/http_channel.hpp"
-#include "load/sse_parser.hpp"
+#include "text/sse_parser.hpp"
 
 namespace cmcp::load {
 

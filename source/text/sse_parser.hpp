@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 
-namespace cmcp::load {
+namespace cmcp {
 
 /// Reads an event stream (HTML Living Standard section 9.2.6) from pieces of any size, without I/O.
 class sse_parser {
@@ -15,6 +16,8 @@ public:
     explicit sse_parser(handler on_event) : on_event_(std::move(on_event)) {}
 
     void feed(std::string_view bytes);
+
+    std::size_t kept() const { return partial_.size() + data_.size() + name_.size(); }  ///< bytes of the event so far
 
 private:
     void line(std::string_view text);
@@ -28,4 +31,4 @@ private:
     bool after_cr_ = false;
 };
 
-}  // namespace cmcp::load
+}  // namespace cmcp

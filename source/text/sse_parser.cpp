@@ -1,6 +1,6 @@
-#include "load/sse_parser.hpp"
+#include "text/sse_parser.hpp"
 
-namespace cmcp::load {
+namespace cmcp {
 
 void sse_parser::feed(std::string_view bytes)
 {
@@ -49,4 +49,4 @@ void sse_parser::field(std::string_view name, std::string_view value)
     has_data_ = true;
 }
 
-}  // namespace cmcp::load
+}  // namespace cmcp

@@ -1,0 +1,35 @@
+#include "upstream/change_receiver.hpp"
+
+#include "upstream/reply_receiver.hpp"
+
+namespace cmcp {
+
+change_receiver::change_receiver(link_messages& messages)
+    : messages_(messages), events_([this](std::string_view, std::string_view data) { take(data); })
+{
+}
+
+awaitable<> change_receiver::begin(fetch_head head, std::optional<std::uint64_t>)
+{
+    is_stream_ = head.status == 200 && head.type == "text/event-stream";
+    if (!is_stream_) throw reply_complete();
+    co_return;
+}
+
+awaitable<> change_receiver::receive(std::string_view piece)
+{
+    received_ += piece.size();
+    events_.feed(piece);
+    if (received_ > most_in_all || events_.kept() > longest_event) throw reply_complete();
+    co_return;
+}
+
+// Nothing waits for an answer that fails to come here.
+void change_receiver::take(std::string_view message)
+try {
+    if (!message.empty()) messages_.take(message);
+} catch (const jsonrpc::decode_error&) {
+    throw reply_complete();
+}
+
+}  // namespace cmcp

@@ -1,0 +1,84 @@
+#include "async/with_deadline.hpp"
+#include "upstream/change_receiver.hpp"
+#include "upstream/http_link.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cmcp {
+
+// The part of http_link that keeps a stream open on which the server says that its tools changed.
+
+namespace {
+
+constexpr std::chrono::minutes time_to_listen{10};  // without a request the stream goes then
+constexpr std::chrono::milliseconds first_silence{1'000};
+constexpr std::chrono::milliseconds longest_silence{60'000};
+
+}  // namespace
+
+void http_link::listen_soon()
+{
+    used_ = event::clock::now();
+    if (listening_ || has_no_stream_ || closed_) return;
+    listening_ = true;
+    tasks_.spawn("listen to an upstream server", listen(shared_from_this()));
+}
+
+awaitable<> http_link::listen(std::shared_ptr<http_link> self)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor);
+    auto silence = first_silence;
+    while (self->is_open() && event::clock::now() < self->used_ + time_to_listen) {
+        const auto began = event::clock::now();
+        co_await self->listen_once();
+        if (self->has_no_stream_) break;
+        self->tell_change();  // what was said between two streams is not known
+        silence =
+            event::clock::now() - began > longest_silence ? first_silence : std::min(2 * silence, longest_silence);
+        timer.expires_after(silence);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+    self->listening_ = false;
+}
+
+awaitable<> http_link::listen_once()
+{
+    change_receiver changes(messages_);
+    auto ticket = std::make_shared<egress_ticket>("upstream " + entry_.name, policy_, egress_limits{});
+    auto request = listening_request();
+    request.receiver = &changes;
+    auto work = client_->get(std::move(ticket), std::move(request));
+    try {
+        co_await with_deadline(std::move(work), time_to_listen);
+    } catch (const reply_complete&) {
+        has_no_stream_ = !changes.is_stream();
+    } catch (const fetch_error&) {
+        // The next request says what is wrong.
+    } catch (const deadline_exceeded&) {
+        // The server has said nothing for long, and may go on.
+    }
+}
+
+// Revision 2026-07-28 has a request for it; the older ones have GET.
+fetch_request http_link::listening_request()
+{
+    if (!stateless_) {
+        auto request = request_for(post_of({}));
+        request.method = "GET";
+        request.accept = "text/event-stream";
+        return request;
+    }
+    json::object wanted{{"notifications", json::object{{"toolsListChanged", true}}}};
+    const auto id = next_id_++;
+    auto message = post_of(
+        jsonrpc::encode_request(id, "subscriptions/listen", params_with_meta(std::move(wanted), id, false, true)));
+    message.method = "subscriptions/listen";
+    return request_for(message);
+}
+
+}  // namespace cmcp

@@ -1,0 +1,76 @@
+#include "upstream/reply_receiver.hpp"
+
+#include "upstream/upstream_text.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t longest_error_body = 64 * 1024;
+
+[[noreturn]] void refuse_too_long()
+{
+    throw upstream_problem("sent a message of more than " + std::to_string(upstream_link::longest_message >> 20) +
+                           " MiB, or several that are too much together");
+}
+
+}  // namespace
+
+reply_receiver::reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held)
+    : messages_(messages), wanted_(std::move(wanted)), held_(held)
+{
+}
+
+reply_receiver::~reply_receiver() { held_.now -= holds_; }
+
+awaitable<> reply_receiver::begin(fetch_head head, std::optional<std::uint64_t> length)
+{
+    head_ = std::move(head);
+    if (is_error() || wanted_ == nullptr) co_return;
+    if (length && *length > upstream_link::longest_message) refuse_too_long();
+    if (head_.type == "text/event-stream")
+        events_.emplace([this](std::string_view, std::string_view data) { take(data); });
+    else if (head_.type != "application/json")
+        throw upstream_problem("answered with " + (head_.type.empty() ? "nothing" : shown_line(head_.type, 100)) +
+                               " (HTTP " + std::to_string(head_.status) + ") in place of JSON or events");
+}
+
+void reply_receiver::hold(std::size_t bytes)
+{
+    held_.now += bytes - holds_;
+    holds_ = bytes;
+    if (bytes > upstream_link::longest_message || held_.now > held_bytes::most) refuse_too_long();
+}
+
+awaitable<> reply_receiver::receive(std::string_view piece)
+{
+    received_ += piece.size();
+    if (received_ > most_in_all) refuse_too_long();
+    if (events_) {
+        events_->feed(piece);
+        hold(events_->kept());
+        if (wanted_->answer) throw reply_complete();
+        co_return;
+    }
+    text_ += piece;
+    if (wanted_ == nullptr || (is_error() && text_.size() > longest_error_body)) throw reply_complete();
+    hold(text_.size());
+}
+
+void reply_receiver::take(std::string_view message)
+try {
+    if (!message.empty() && !wanted_->answer) messages_.take(message);
+} catch (const jsonrpc::decode_error& problem) {
+    throw upstream_problem(std::string("sent no JSON-RPC. ") + problem.what());
+}
+
+void reply_receiver::finish()
+{
+    if (is_error() || wanted_ == nullptr) return;
+    if (!events_) take(text_);
+    if (!wanted_->answer) throw upstream_problem("ended its answer without a result");
+}
+
+}  // namespace cmcp

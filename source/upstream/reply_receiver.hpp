@@ -1,0 +1,60 @@
+#pragma once
+
+#include "text/sse_parser.hpp"
+#include "upstream/link_messages.hpp"
+#include "web/http_client.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp {
+
+/// Thrown by reply_receiver when all that is waited for has come, so that nothing more is read.
+struct reply_complete {};
+
+/// The bytes that all answers of a server hold at a moment.
+struct held_bytes {
+    static constexpr std::size_t most = 64 << 20;
+
+    std::size_t now = 0;
+};
+
+/// Reads the answer to a POST of Streamable HTTP: one message, or events with messages. Throws upstream_problem, the
+/// end of a sentence, for an answer that is too long or none.
+class reply_receiver : public body_receiver {
+public:
+    static constexpr std::size_t most_in_all = 64 << 20;  ///< bytes of an answer
+
+    /// `wanted` is null where the server is only told something. Everything must outlive this.
+    reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held);
+    reply_receiver(const reply_receiver&) = delete;
+    reply_receiver& operator=(const reply_receiver&) = delete;
+    ~reply_receiver() override;
+
+    awaitable<> begin(fetch_head head, std::optional<std::uint64_t> length) override;
+    awaitable<> receive(std::string_view piece) override;
+
+    /// After the end of the body. Throws upstream_problem where `wanted` has no answer, unless the status is an error.
+    void finish();
+
+    const fetch_head& head() const { return head_; }
+    const std::string& text() const { return text_; }  ///< of an answer with an error's status
+
+private:
+    bool is_error() const { return head_.status >= 400; }
+    void take(std::string_view message);
+    void hold(std::size_t bytes);
+
+    link_messages& messages_;
+    std::shared_ptr<awaited_answer> wanted_;
+    held_bytes& held_;
+    std::size_t holds_ = 0;
+    fetch_head head_;
+    std::string text_;
+    std::optional<sse_parser> events_;
+    std::size_t received_ = 0;
+};
+
+}  // namespace cmcp
