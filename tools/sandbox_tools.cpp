@@ -12,6 +12,22 @@
 namespace cmcp {
 namespace {
 
+// Without values, which nobody hears.
+void add_secrets_row(json::object& into, sandbox_manager& sandboxes, const sandbox_record& where)
+{
+    json::array rows;
+    for (const auto& each : sandboxes.network().secrets_of(where))
+        rows.push_back({{"variable", each.variable}, {"hosts", each.hosts}, {"place", each.place}});
+    if (!rows.empty()) into["secrets"] = std::move(rows);
+}
+
+auto secrets_schema()
+{
+    return schema::array(
+        "Variables with placeholders: sent in their place to their hosts over HTTPS they become secrets",
+        schema::typed("object", ""));
+}
+
 awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,
                                       new_sandbox wanted)
 {
@@ -20,6 +36,7 @@ awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings
     result.structured = sandbox_json(where);
     add_image_digest(result.structured, sandboxes, where);
     result.structured["working_dir"] = config.sandbox_work_dir;
+    add_secrets_row(result.structured, sandboxes, where);
     if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().workspace(where.id).string();
     co_return result;
 }
@@ -67,6 +84,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    {"image", schema::string("Its image; native: the programs of the server's machine")},
                    {"image_digest", schema::string("sha256:… of the image")},
                    {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
+                   {"secrets", secrets_schema()},
                    {"working_dir", schema::string("Working folder inside")},
                    {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
                    {"error", schema::string("What went wrong and what to do")}},
@@ -178,6 +196,7 @@ awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_cont
     const bool ended = co_await sandboxes.set_network(context.who, input.sandbox_id, std::move(wish));
     const auto where = sandboxes.find(context.who, input.sandbox_id);
     json::object answer{{"success", true}, {"sandbox_id", where.id}, {"network", network_json(where)}};
+    add_secrets_row(answer, sandboxes, where);
     if (ended) answer["note"] = "The sandbox's processes were ended for it, and its /tmp is empty.";
     co_return answer_of(std::move(answer));
 }
@@ -194,6 +213,7 @@ tool_owner make_set_network(sandbox_manager& sandboxes)
                        {{"success", schema::boolean("Whether it worked")},
                         {"sandbox_id", schema::string("Its handle")},
                         {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
+                        {"secrets", secrets_schema()},
                         {"note", schema::string("What became of its processes")},
                         {"error", schema::string("What went wrong and what to do")}},
                        {"success", "sandbox_id", "network"}),

@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_policy.hpp"
+#include "egress/secret_source.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -71,6 +72,10 @@ public:
     void hold_to_names() { held_to_names_ = true; }
     bool held_to_names() const { return held_to_names_; }
 
+    /// From now on the guard ends TLS to the hosts of these secrets, and puts them into requests.
+    void hold_secrets(std::shared_ptr<secret_source> secrets) { secrets_ = std::move(secrets); }
+    secret_source* secrets() const { return secrets_.get(); }  ///< null: none
+
     /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
     std::deque<egress_refusal> take_refusals() { return std::exchange(refusals_, {}); }
@@ -104,6 +109,7 @@ private:
     egress_limits limits_;
     way_into_sandbox inside_;
     bool held_to_names_ = false;
+    std::shared_ptr<secret_source> secrets_;
     std::deque<egress_refusal> refusals_;
     std::uint64_t bytes_ = 0;
     std::size_t connections_ = 0;

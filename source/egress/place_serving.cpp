@@ -39,8 +39,14 @@ awaitable<> proxy_connection::refuse(std::string rule, std::string sentence)
 
 void proxy_connection::note_refusal(const std::string& rule, const std::string& sentence)
 {
-    egress_audit(*ticket_, place_->who, place_->port, "refused", rule, {});
-    ticket_->add_refusal({place_->who.name, place_->port, rule, sentence});
+    note_refusal(place_->who, place_->port, rule, sentence);
+}
+
+void proxy_connection::note_refusal(const host& who, std::uint16_t port, const std::string& rule,
+                                    const std::string& sentence)
+{
+    egress_audit(*ticket_, who, port, "refused", rule, {});
+    ticket_->add_refusal({who.name, port, rule, sentence});
 }
 
 proxy_connection::dialect proxy_connection::dialect_of(opening_kind is)
@@ -58,7 +64,7 @@ awaitable<> proxy_connection::serve_place()
     } catch (const egress_error& failure) {
         refusal = failure;
     }
-    const bool may_be_silent = ticket_->policy().names_port(place_->who, place_->port);
+    const bool may_be_silent = !has_secrets() && ticket_->policy().names_port(place_->who, place_->port);
     const auto patience = std::min(longest_silence, ticket_->limits().idle / 2);
     const auto limit = refusal || may_be_silent ? first_word : patience;
     const bool speaks = co_await speaks_within(limit);
@@ -87,6 +93,8 @@ awaitable<> proxy_connection::serve_opening()
     const std::string problem = opening_problem(opening);
     if (!problem.empty()) {
         co_await refuse(rule_for(opening.is), problem);
+    } else if (has_secrets() || (opening.is == opening_kind::http && !plain_problem(place_->who, 0).empty())) {
+        co_await serve_with_secrets(opening.is);
     } else if (opening.is == opening_kind::http) {
         co_await serve_requests();
     } else {

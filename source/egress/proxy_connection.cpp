@@ -17,12 +17,6 @@ namespace http = beast::http;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-unsigned status_of(egress_error::kind kind)
-{
-    constexpr unsigned statuses[] = {403, 502, 502, 504, 503, 413};
-    return statuses[static_cast<int>(kind)];
-}
-
 // host:port of CONNECT; both must be there.
 std::optional<egress_place> read_connect_target(std::string_view text)
 {
@@ -46,6 +40,12 @@ std::string tls_alert(unsigned status, bool of_name)
 }
 
 }  // namespace
+
+unsigned proxy_connection::status_of(egress_error::kind is)
+{
+    constexpr unsigned statuses[] = {403, 502, 502, 504, 503, 413};
+    return statuses[static_cast<int>(is)];
+}
 
 proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket,
                                    std::optional<egress_place> place)

@@ -35,6 +35,7 @@ public:
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
 
 private:
+    friend class secret_exchange;
     using request_parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
     using response_parser = boost::beast::http::response_parser<boost::beast::http::buffer_body>;
 
@@ -50,6 +51,8 @@ private:
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
     awaitable<> refuse(std::string rule, std::string sentence);  ///< answers, and keeps it in ticket and audit
     void note_refusal(const std::string& rule, const std::string& sentence);
+    void note_refusal(const host& who, std::uint16_t port, const std::string& rule, const std::string& sentence);
+    static unsigned status_of(egress_error::kind is);
     bool takes_upgrade(const request_parser& request) const;
 
     // Of a connection for a place:
@@ -62,6 +65,12 @@ private:
     awaitable<client_opening> read_opening();
     static awaitable<> copy_when_judged(std::shared_ptr<proxy_connection> self);
     awaitable<bool> reach_place();
+
+    // Of a place that a secret of the ticket is for:
+    bool has_secrets() const;
+    std::string plain_problem(const host& who, std::uint16_t port) const;  ///< empty: HTTP without TLS may go there
+    awaitable<> serve_with_secrets(client_opening::kind is);
+
     static dialect dialect_of(client_opening::kind is);
     std::string opening_problem(const client_opening& opening) const;  ///< empty: it is passed on
 

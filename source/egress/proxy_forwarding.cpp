@@ -1,17 +1,14 @@
+#include "egress/message_passing.hpp"
 #include "egress/named_request.hpp"
 #include "egress/proxy_connection.hpp"
 #include "egress/web_url.hpp"
-#include "text/ascii.hpp"
 
-#include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include <string>
-#include <vector>
 
 namespace cmcp {
 
@@ -21,37 +18,6 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
 
-std::string bad_answer_sentence(const std::string& name, error_code failure)
-{
-    if (failure == http::error::end_of_stream) return name + " closed the connection without an answer.";
-    if (failure == http::error::partial_message) return name + " closed the connection before its answer was whole.";
-    if (failure == http::error::header_limit || failure == http::error::buffer_overflow)
-        return name + " sent a header of more than 64 KiB; it was cut off.";
-    return name + " sent no valid HTTP answer: " + failure.message() + ".";
-}
-
-/// Takes out the fields for one connection only (RFC 9110 section 7.6.1), and those that a proxy must not pass on.
-template <class Message>
-void erase_hop_by_hop(Message& message)
-{
-    const std::string named(message[http::field::connection]);
-    using http::field;
-    for (const auto token : http::token_list(named)) {
-        const auto name = http::string_to_field(token);  // the body is passed on, so what frames it is, too
-        if (name != field::content_length && name != field::transfer_encoding) message.erase(token);
-    }
-    for (const auto name : {field::connection, field::proxy_connection, field::keep_alive, field::proxy_authorization,
-                            field::proxy_authenticate, field::te, field::upgrade, field::expect})
-        message.erase(name);
-}
-
-template <class Message>
-void keep_upgrade(Message& message)
-{
-    message.set(http::field::upgrade, "websocket");
-    message.set(http::field::connection, "Upgrade");
-}
-
 web_url absolute_url(std::string_view target)
 {
     auto url = web_url::parse(target);
@@ -59,50 +25,11 @@ web_url absolute_url(std::string_view target)
     return url;
 }
 
-bool ok_or_more(boost::system::error_code failure) { return !failure || failure == http::error::need_buffer; }
-
-/// Sends the message whose header `parser` has read, its body piece by piece as it comes in. `count` gets the bytes
-/// sent and ends the relay by false. True: the whole message was passed on.
-template <bool isRequest, class Parser, class Count>
-awaitable<bool> pass_on(asio::ip::tcp::socket& from, beast::flat_buffer& buffer, Parser& parser,
-                        asio::ip::tcp::socket& to, Count& count)
-{
-    http::serializer<isRequest, http::buffer_body> serializer(parser.get());
-    auto& body = parser.get().body();
-    constexpr std::size_t piece_bytes = 64 * 1024;
-    std::vector<char> piece(parser.is_done() ? 0 : piece_bytes);
-    if (!parser.is_done()) buffer.reserve(piece_bytes);  // Beast reads as much at once as there is room for
-    for (bool header = true; header || !parser.is_done() || !serializer.is_done(); header = false) {
-        body.data = nullptr;
-        body.size = 0;
-        if (!header && !parser.is_done()) {
-            body.data = piece.data();
-            body.size = piece.size();
-            auto [failure, got] = co_await http::async_read_some(from, buffer, parser, as_tuple);
-            if (!ok_or_more(failure)) co_return false;
-            body.size = piece.size() - body.size;
-            body.data = piece.data();
-        }
-        body.more = !parser.is_done();
-        if (!header && body.more && body.size == 0) continue;
-        if (body.size == 0) body.data = nullptr;  // a piece of no bytes would be a chunk of its own
-        auto [failure, sent] = co_await http::async_write(to, serializer, as_tuple);
-        if (!ok_or_more(failure) || !count(sent)) co_return false;
-        if (serializer.is_done()) break;
-    }
-    co_return parser.is_done();
-}
-
 }  // namespace
 
-// RFC 6455 section 4.1. Only a request without a body, because its end would be read as the new protocol's begin.
 bool proxy_connection::takes_upgrade(const request_parser& parser) const
 {
-    const auto& request = parser.get();
-    const std::string connection(request[http::field::connection]);
-    return (place_ || ticket_->held_to_names()) && parser.is_done() && request.method() == http::verb::get &&
-           equal_ignoring_case(request[http::field::upgrade], "websocket") &&
-           http::token_list(connection).exists("upgrade");
+    return (place_ || ticket_->held_to_names()) && begins_websocket(parser);
 }
 
 awaitable<bool> proxy_connection::forward(request_parser& request)
@@ -118,6 +45,12 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
     if (!url && place_) co_await refuse("host", problem);
     if (!url && !place_) co_await answer(400, "bad request", problem);
     if (!url) co_return false;
+    const auto kept_apart = place_ ? std::string() : plain_problem(url->who, url->port);
+    if (!kept_apart.empty()) {
+        note_refusal(url->who, url->port, "secret", kept_apart);
+        co_await answer(403, "secret", kept_apart);
+        co_return false;
+    }
     const bool was_head = request.get().method() == http::verb::head;
     const bool client_stays = request.keep_alive();
     const bool upgrades = takes_upgrade(request);

@@ -127,8 +127,7 @@ package_runs::package_runs(sandbox::backend& backend, sandbox_runner& runs, bloc
 // Nothing in it is the caller's, not even an environment: only the names of the packages are.
 sandbox::run_request package_runs::fetch_request_in(const package_work& of, const std::filesystem::path& folder) const
 {
-    auto request = runs_.base(of.where);
-    request.cell.clear();  // nothing of the sandbox's is beside it
+    auto request = runs_.apart(of.where);  // nothing of the sandbox's is beside it
     request.workspace = folder.string();
     request.environment = {
         {"PIP_CONFIG_FILE", "/dev/null"}, {"LANG", "C.UTF-8"}, {"PATH", runs_.search_path(of.where)}};
@@ -141,8 +140,7 @@ sandbox::run_request package_runs::fetch_request_in(const package_work& of, cons
 
 sandbox::run_request package_runs::install_request(const package_work& of, bool fetched) const
 {
-    auto request = runs_.base(of.where);
-    request.cell.clear();  // nothing of the sandbox's is beside it
+    auto request = runs_.apart(of.where);  // nothing of the sandbox's is beside it
     std::vector<std::string> words = installing_words(of.order, *of.index);
     words.insert(words.begin(), fetched ? "fetched" : "there");
     request.argv = python_arguments(python_home::none, runs_.interpreter(of.where), std::string(package_installer),

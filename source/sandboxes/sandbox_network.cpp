@@ -3,6 +3,7 @@
 #include "egress/name_addresses.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_error.hpp"
+#include "sandboxes/secret_files.hpp"
 #include "text/words.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -55,6 +56,8 @@ struct sandbox_network::live_network {
     std::shared_ptr<std::shared_ptr<egress_ticket>> ticket = std::make_shared<std::shared_ptr<egress_ticket>>();
     std::shared_ptr<name_addresses> names = std::make_shared<name_addresses>();
     task_group doors;
+    bool has_secrets = false;  // its cell began with the files for them
+    bool is_told = false;      // that others wait
 };
 
 sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
@@ -64,6 +67,7 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
       backend_(backend),
       store_(store),
       lists_(network_lists::of(config)),
+      secrets_(config),
       guard_(executor, std::make_shared<const egress_policy>())
 {
     backend_.on_doors([this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) {
@@ -146,7 +150,7 @@ std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
     return all;
 }
 
-void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of) const
+void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of)
 {
     if (!backend_.can_have_doors()) return;
     request.tools = serve_tools_ != nullptr;
@@ -156,10 +160,49 @@ void sandbox_network::join(sandbox::run_request& request, const sandbox_record& 
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
         request.environment.emplace_back(name, proxy);
     for (const char* name : {"no_proxy", "NO_PROXY"}) request.environment.emplace_back(name, "localhost,127.0.0.1,::1");
+    const auto secrets = secrets_.of(of);
+    if (!begins_with_secrets(of.id, !secrets.empty())) return;
+    add_secret_files(request, secrets_.certificate_for(of));
+    add_secret_variables(request, secrets);
+}
+
+// The files of a cell are made with it, by its first run.
+bool sandbox_network::begins_with_secrets(const std::string& id, bool has_some)
+{
+    const auto live = live_.find(id);
+    if (live != live_.end()) return live->second->has_secrets;
+    return begins_.try_emplace(id, has_some).first->second;
+}
+
+std::vector<sandbox_network::secret_notice> sandbox_network::secrets_of(const sandbox_record& of)
+{
+    std::vector<secret_notice> all;
+    for (const auto& each : secrets_.of(of)) {
+        secret_notice notice{each.name, {}, each.place.text()};
+        for (const auto& host : each.hosts) {
+            const std::string name = (host.is == egress_entry::kind::subdomains ? "*." : "") + host.name;
+            const std::string port = host.port == held_secret::usual_port ? "" : ":" + std::to_string(host.port);
+            notice.hosts += (notice.hosts.empty() ? "" : ",") + name + port;
+        }
+        all.push_back(std::move(notice));
+    }
+    return all;
+}
+
+bool sandbox_network::waits_for_secrets(const sandbox_record& of)
+{
+    const auto live = live_.find(of.id);
+    return live != live_.end() && !live->second->has_secrets && !secrets_.of(of).empty();
+}
+
+std::string sandbox_network::note_on_secrets(const sandbox_record& of)
+{
+    if (!waits_for_secrets(of) || std::exchange(live_[of.id]->is_told, true)) return {};
+    return "There are secrets for this sandbox, which its programs have after its next start: pause_sandbox ends it.";
 }
 
 // A record may be older than the operator's present lists, which count.
-std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
+std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, bool with_secrets)
 {
     auto allowed = read_entries(hosts_in(of), "network");
     auto policy = std::make_shared<const egress_policy>(
@@ -171,12 +214,16 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
     auto ticket = guard_.issue(of.id, std::move(policy), limits);
     ticket->belong_to(of.owner);
     ticket->hold_to_names();
+    if (with_secrets) ticket->hold_secrets(secrets_.source_for(of));
     return ticket;
 }
 
 void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd> doors)
 {
-    live_.erase(cell.cell);
+    const auto before = live_.extract(cell.cell);
+    const auto begins = begins_.extract(cell.cell);
+    // A run that was on its way when the cell ended makes the next one, with the same files.
+    if (doors.empty() && !before.empty() && before.mapped()->has_secrets) begins_[cell.cell] = true;
     if (serve_tools_) {
         unique_fd tools;
         if (!doors.empty()) tools = std::move(doors.back());
@@ -186,7 +233,8 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
     auto live = std::make_unique<live_network>(executor_);
-    *live->ticket = issue(*record);
+    live->has_secrets = !begins.empty() && begins.mapped();
+    *live->ticket = issue(*record, live->has_secrets);
     const auto holder = [slot = live->ticket] { return *slot; };
     auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));
     live->doors.spawn("names of a sandbox", guard_.serve_names(std::move(questions), live->names, holder));
@@ -202,7 +250,8 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
 void sandbox_network::renew(const sandbox_record& of)
 {
     const auto live = live_.find(of.id);
-    if (live != live_.end()) *live->second->ticket = of.network.empty() ? nullptr : issue(of);
+    if (live != live_.end())
+        *live->second->ticket = of.network.empty() ? nullptr : issue(of, live->second->has_secrets);
 }
 
 void sandbox_network::reload()
@@ -214,7 +263,12 @@ void sandbox_network::reload()
         if (const auto record = store_.find_of_any(id)) renew(*record);
 }
 
-void sandbox_network::forget(const std::string& id) { live_.erase(id); }
+void sandbox_network::forget(const std::string& id)
+{
+    live_.erase(id);
+    begins_.erase(id);
+    secrets_.forget(id);
+}
 
 std::vector<std::string> sandbox_network::take_refusals(const std::string& id)
 {

@@ -6,6 +6,7 @@
 #include "mcp/caller.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/network_lists.hpp"
+#include "sandboxes/sandbox_secrets.hpp"
 #include "store/sandbox_store.hpp"
 
 #include <functional>
@@ -46,8 +47,21 @@ public:
     /// has ended. To be called before the first run.
     void give_tools(std::function<void(const std::string& sandbox, unique_fd door)> serve);
 
-    /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
-    void join(sandbox::run_request& request, const sandbox_record& of) const;
+    /// Gives a run of the sandbox's cell its doors, the variables that name the proxy, and the placeholders of its
+    /// secrets where its cell began with some.
+    void join(sandbox::run_request& request, const sandbox_record& of);
+
+    /// A secret as a model may know it.
+    struct secret_notice {
+        std::string variable, hosts, place;
+    };
+    std::vector<secret_notice> secrets_of(const sandbox_record& of);
+
+    /// Whether the sandbox has secrets, and a live cell that began without any.
+    bool waits_for_secrets(const sandbox_record& of);
+
+    /// A sentence for the result of a run in such a cell, once; else empty.
+    std::string note_on_secrets(const sandbox_record& of);
 
     /// Whether the port of the sandbox's loopback is the server's, for the network.
     bool is_door(const sandbox_record& of, std::uint16_t port) const;
@@ -68,13 +82,16 @@ private:
 
     void check(const std::string& entry) const;
     void open(const sandbox::cell_name& cell, std::vector<unique_fd> doors);
-    std::shared_ptr<egress_ticket> issue(const sandbox_record& of);
+    std::shared_ptr<egress_ticket> issue(const sandbox_record& of, bool with_secrets);
+    bool begins_with_secrets(const std::string& id, bool has_some);
 
     asio::any_io_executor executor_;
     const settings& config_;
     sandbox::backend& backend_;
     sandbox_store& store_;
     network_lists lists_;
+    sandbox_secrets secrets_;
+    std::map<std::string, bool> begins_;  ///< with secrets, by sandbox whose cell has not reported its doors yet
     egress_guard guard_;
     std::map<std::string, std::unique_ptr<live_network>> live_;       ///< by sandbox
     std::function<void(const std::string&, unique_fd)> serve_tools_;  ///< null: no cell has the door for tools

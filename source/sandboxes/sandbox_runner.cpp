@@ -86,7 +86,10 @@ std::string sandbox_runner::search_path(const sandbox_record& where) const
     return in_image(where) ? sandboxes_.images().of(where).search_path() : "/usr/local/bin:/usr/bin:/bin";
 }
 
-sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
+sandbox::run_request sandbox_runner::base(const sandbox_record& where) const { return request_for(where, true); }
+sandbox::run_request sandbox_runner::apart(const sandbox_record& where) const { return request_for(where, false); }
+
+sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bool beside_others) const
 {
     sandbox::run_request request;
     const std::string& home = config_.sandbox_work_dir;
@@ -107,7 +110,8 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
         request.environment = std::move(root.environment);
         std::erase_if(request.environment, [](const auto& each) { return each.first == "HOME"; });
     }
-    join_cell(request, where);
+    limit_as_cell(request, where);
+    if (beside_others) join_cell(request, where);
     if (request.tools) path += std::string(":") + sandbox::given_folder + "/bin";
     request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");
@@ -115,14 +119,18 @@ sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
 }
 
 // The limits are those of all that goes on in the cell, so every run asks for the same.
-void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_record& where) const
+void sandbox_runner::limit_as_cell(sandbox::run_request& request, const sandbox_record& where) const
 {
-    request.cell = sandboxes_.cells().name_of(where);
-    if (request.cell.empty()) return;
+    if (sandboxes_.cells().name_of(where).empty()) return;
     request.limits.process_memory = config_.memory_limit;
     request.limits.memory = config_.memory_limit + config_.kernel_memory_limit;
     request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);  // of a server, too
-    sandboxes_.network().join(request, where);
+}
+
+void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_record& where) const
+{
+    request.cell = sandboxes_.cells().name_of(where);
+    if (!request.cell.empty()) sandboxes_.network().join(request, where);
 }
 
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
@@ -241,6 +249,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitab
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
+    if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
     for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));

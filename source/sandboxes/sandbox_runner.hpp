@@ -42,6 +42,9 @@ public:
 
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
+
+    /// The same in a cell of its own, which has no network, no tools and no secrets.
+    sandbox::run_request apart(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside
     static bool in_image(const sandbox_record& where) { return !image_choice::is_native(where.image); }
 
@@ -65,6 +68,8 @@ public:
     awaitable<sandbox_outcome> scanned(sandbox_record where, awaitable<run_outcome> work);
 
 private:
+    sandbox::run_request request_for(const sandbox_record& where, bool beside_others) const;
+    void limit_as_cell(sandbox::run_request& request, const sandbox_record& where) const;
     void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                    run_options options);

@@ -142,7 +142,7 @@ awaitable<bool> sandbox_manager::set_network(caller who, std::string id_or_name,
     record.network = network_.hosts_of(who, wish);
     store_.set_network(record.id, record.network);
     network_.renew(record);
-    if (had == !record.network.empty()) co_return false;
+    if (had == !record.network.empty() && !network_.waits_for_secrets(record)) co_return false;
     const auto live = co_await cells_.now();
     if (!live.contains(record.id)) co_return false;
     sandbox_error why("StateError", "The sandbox has another network now, for which its processes were ended.");

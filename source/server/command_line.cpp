@@ -34,6 +34,7 @@ struct raw_options {
     bool debug = false, json = false, live = false, version = false;
     image_line image;
     identity_line identity;
+    secret_line secret;
     admin_line admin;
     audit_line audit;
     connect_words connect;
@@ -117,6 +118,23 @@ void add_quota_commands(CLI::App& quota, identity_line& into, bool& json)
                        quota.add_subcommand("names", "Show the names of limits, and everybody's numbers")})
         each->add_flag("--json", json, "Print JSON");
     quota.require_subcommand(1);
+}
+
+void add_secret_commands(CLI::App& secret, secret_order& into, bool& json)
+{
+    auto* set = secret.add_subcommand("set", "Keep a secret, whose value standard input brings");
+    auto* remove = secret.add_subcommand("remove", "Remove a secret");
+    for (auto* each : {set, remove}) {
+        each->add_option("name", into.name, "Of the variable in which programs find its placeholder")->required();
+        each->add_option("--principal", into.principal, "Whose sandboxes have it; '*': everybody's (without a name)");
+        each->add_option("--sandbox", into.sandbox, "The sandbox that has it (all of the principal's)");
+    }
+    set->add_option("--hosts", into.hosts, "Hosts it is for: api.example.com,*.example.org,host:8443")->required();
+    set->add_option("--header", into.header, "Its place is a header, as 'Authorization: Bearer {}'");
+    set->add_option("--query", into.query, "Its place is a part of the query, as 'key={}'");
+    set->add_option("--basic", into.basic, "Its place is the password of HTTP's basic login of this user");
+    secret.add_subcommand("list", "Show the secrets, without their values")->add_flag("--json", json, "Print JSON");
+    secret.require_subcommand(1);
 }
 
 void add_choice(CLI::App& to, audit_line& into)
@@ -246,6 +264,9 @@ void add_commands(CLI::App& app, raw_options& into)
                            into.identity, into.json);
     add_quota_commands(*app.add_subcommand("quota", "Set, clear and list the limits of single principals"),
                        into.identity, into.json);
+    add_secret_commands(
+        *app.add_subcommand("secret", "Set, list and remove secrets that sandboxes use without seeing them"),
+        into.secret.wanted, into.json);
     add_audit_commands(*app.add_subcommand("audit", "Verify, export and follow the audit"), into.audit, into.json);
     add_admin_commands(app, into.admin, into.json);
     app.add_subcommand("version", "Show the version");
@@ -360,13 +381,15 @@ command_line parse_command_line(int argc, char** argv)
     for (const auto* command : app.get_subcommands()) {
         line.command = command->get_name();
         for (const auto* action : command->get_subcommands())
-            raw.image.action = raw.identity.action = raw.admin.action = raw.audit.action = action->get_name();
+            raw.image.action = raw.identity.action = raw.secret.action = raw.admin.action = raw.audit.action =
+                action->get_name();
     }
     if (raw.version) line.command = "version";
     line.json = raw.json;
     line.live = raw.live;
     line.image = raw.image;
     line.identity = raw.identity;
+    line.secret = raw.secret;
     line.admin = raw.admin;
     line.audit = raw.audit;
     line.connect = raw.connect;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "config/load_settings.hpp"
+#include "secrets/secret_order.hpp"
 
 #include <string>
 #include <string_view>
@@ -30,6 +31,12 @@ struct identity_line {
     std::string issuer;
     std::string subject;
     words limits;  ///< "runs=2"; of `quota clear` names
+};
+
+/// The words behind `secret`.
+struct secret_line {
+    std::string action;  ///< set, list or remove
+    secret_order wanted;
 };
 
 /// The words behind the commands that administer a running server.
@@ -82,6 +89,7 @@ struct command_line {
     bool live = false;  ///< health: whether the server answers, not whether it is ready
     image_line image;
     identity_line identity;
+    secret_line secret;
     admin_line admin;
     audit_line audit;
     connect_words connect;
@@ -128,5 +136,8 @@ int restore(const loaded_settings& loaded, const backup_words& line, bool json);
 
 /// Limits of single principals; a running server sees a change within a second.
 int quota(const loaded_settings& loaded, const identity_line& line, bool json);
+
+/// Secrets that the programs of sandboxes use without seeing them; a running server sees a change at once.
+int secrets(const loaded_settings& loaded, const secret_line& line, bool json);
 
 }  // namespace cmcp::command

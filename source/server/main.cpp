@@ -84,6 +84,7 @@ int run(const command::command_line& line, int argc, char** argv)
     if (line.command == "key") return command::keys(loaded, line.identity, line.json);
     if (line.command == "principal") return command::principals(loaded, line.identity, line.json);
     if (line.command == "quota") return command::quota(loaded, line.identity, line.json);
+    if (line.command == "secret") return command::secrets(loaded, line.secret, line.json);
     if (line.command == "backup") return command::back_up(loaded, line.sources, line.backup, line.json);
     if (line.command == "restore") return command::restore(loaded, line.backup, line.json);
     if (line.command == "connect")

@@ -4,6 +4,9 @@
 #include "runs/python_run.hpp"
 #include "sandbox/server_self.hpp"
 #include "sandboxes/image_fetches.hpp"
+#include "sandboxes/network_lists.hpp"
+#include "secrets/secret_error.hpp"
+#include "secrets/secret_key.hpp"
 #include "server/audit_start.hpp"
 #include "server/diagnosis.hpp"
 #include "text/words.hpp"
@@ -124,6 +127,20 @@ sandbox::run_maxima highest_limits(const settings& config)
             std::max(own.tmp_size, config.tmp_size), own.open_files};
 }
 
+// The key may be made while the server runs. A rule is for what is there now, so then for its folder.
+std::string place_of_secrets_key(const settings& config)
+try {
+    const auto file = secrets_key_file(config);
+    std::error_code absent;
+    if (fs::exists(file, absent)) return file.string();
+    if (network_lists::of(config).ceiling.empty()) return {};
+    if (fs::create_directories(file.parent_path(), absent))
+        fs::permissions(file.parent_path(), fs::perms::owner_all, absent);
+    return fs::exists(file.parent_path(), absent) ? file.parent_path().string() : "";
+} catch (const secret_error&) {
+    return {};  // whoever sets a secret hears it
+}
+
 sandbox::landlock_rules places_of_the_server(const settings& config)
 {
     sandbox::landlock_rules places;
@@ -155,6 +172,7 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
     if (!config.cluster_members.empty())
         for (auto& folder : server_certificate::folders(settings_for_members(config)))
             places.read_only.push_back(std::move(folder));
+    if (auto place = place_of_secrets_key(config); !place.empty()) places.read_only.push_back(std::move(place));
     if (!config.web_ca_file.empty()) places.read_only.push_back(config.web_ca_file.string());
     if (!config.sandbox_upload_folder.empty())
         places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());

@@ -1,0 +1,165 @@
+#include "egress/message_passing.hpp"
+#include "egress/secret_exchange.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <charconv>
+#include <sstream>
+
+namespace cmcp {
+
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::size_t answer_piece = 64 * 1024;
+
+// RFC 9112 section 7.1.
+std::string chunk_of(const std::string& bytes)
+{
+    if (bytes.empty()) return {};
+    std::array<char, 16> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16).ptr;
+    return std::string(digits.data(), end) + "\r\n" + bytes + "\r\n";
+}
+
+// A coding that nothing looks into could carry the secret.
+bool can_be_read(const http::response_header<>& answer)
+{
+    for (const auto& each : answer) {
+        const auto coding = trimmed(each.value());
+        if (each.name() == http::field::content_encoding && !coding.empty() && !equal_ignoring_case(coding, "identity"))
+            return false;
+        if (each.name() == http::field::transfer_encoding && !equal_ignoring_case(coding, "chunked")) return false;
+    }
+    return true;
+}
+
+std::string header_text(const http::response_header<>& answer)
+{
+    std::ostringstream text;
+    text << answer;
+    return std::move(text).str();
+}
+
+}  // namespace
+
+awaitable<bool> secret_exchange::read_answer(std::optional<response_parser>& into, request_facts facts)
+{
+    bool is_interim = true;
+    while (is_interim) {  // such answers are for us, but for the one that ends HTTP
+        into.emplace();
+        into->header_limit(proxy_connection::header_limit);
+        into->body_limit(boost::none);
+        into->skip(facts.is_head);
+        auto [failure, got] = co_await http::async_read_header(*upstream_, of_.from_upstream_, *into, as_tuple);
+        if (failure && of_.client_.is_open()) {
+            std::string sentence = bad_answer_sentence(of_.upstream_name_, failure);
+            co_await refuse(502, "bad response", std::move(sentence));
+        }
+        if (failure) co_return false;
+        of_.note_moved();
+        const bool switches = into->get().result() == http::status::switching_protocols;
+        is_interim = into->get().result_int() / 100 == 1 && !switches;
+        if (!switches || facts.upgrades) continue;
+        co_await refuse(502, "bad response", of_.upstream_name_ + " began another protocol than HTTP.");
+        co_return false;
+    }
+    if (into->is_done() || can_be_read(into->get())) co_return true;
+    co_await refuse(502, "encoding",
+                    of_.upstream_name_ +
+                        " sent an encoded body though none was asked for; a secret could come back in it, so it was "
+                        "refused.");
+    co_return false;
+}
+
+awaitable<bool> secret_exchange::give(response_parser& answer, request_facts facts)
+{
+    auto& head = answer.get();
+    const bool switches = head.result() == http::status::switching_protocols;
+    const bool server_stays = answer.keep_alive();
+    erase_hop_by_hop(head);
+    head.erase(http::field::trailer);
+    head.version(11);
+    const bool in_chunks = (answer.chunked() || answer.need_eof()) && facts.takes_chunks;
+    const bool stays = facts.client_stays && (in_chunks || !(answer.chunked() || answer.need_eof()));
+    if (!switches) {
+        if (answer.need_eof() || answer.chunked()) head.chunked(in_chunks);
+        head.keep_alive(stays);
+    } else {
+        keep_upgrade(head);
+    }
+    std::string text = header_text(head.base());
+    if (secrets_) text = secrets_->masks->masked(text);
+    const bool sent = co_await write(std::move(text));
+    if (!sent) co_return false;
+    if (switches) {
+        co_await relay();
+        co_return false;
+    }
+    bool whole = true;
+    if (!answer.is_done()) whole = co_await give_body(answer, in_chunks);
+    if (!server_stays) drop_upstream();
+    co_return whole&& stays;
+}
+
+awaitable<bool> secret_exchange::give_body(response_parser& answer, bool in_chunks)
+{
+    stream_mask mask(secrets_ ? secrets_->masks : nullptr);
+    std::vector<char> piece(answer_piece);
+    of_.from_upstream_.reserve(answer_piece);  // Beast reads as much at once as there is room for
+    auto& body = answer.get().body();
+    while (!answer.is_done()) {
+        body.data = piece.data();
+        body.size = piece.size();
+        auto [failure, got] = co_await http::async_read_some(*upstream_, of_.from_upstream_, answer, as_tuple);
+        if (!ok_or_more(failure)) co_return false;
+        std::string bytes = mask.feed({piece.data(), piece.size() - body.size});
+        if (answer.is_done()) bytes += mask.finish();
+        if (in_chunks) bytes = chunk_of(bytes) + (answer.is_done() ? "0\r\n\r\n" : "");
+        const bool sent = co_await write(std::move(bytes));
+        if (!sent) co_return false;
+    }
+    co_return true;
+}
+
+awaitable<bool> secret_exchange::write(std::string bytes)
+{
+    if (bytes.empty()) co_return true;
+    auto [failure, sent] = co_await asio::async_write(*client_, asio::buffer(bytes), as_tuple);
+    co_return !failure && of_.moved(sent);
+}
+
+awaitable<> secret_exchange::relay()
+{
+    auto executor = co_await asio::this_coro::executor;
+    auto outward = pass(*client_, of_.from_client_, *upstream_, false);
+    auto inward = pass(*upstream_, of_.from_upstream_, *client_, true);
+    auto either = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(outward), asio::deferred),
+                                                          asio::co_spawn(executor, std::move(inward), asio::deferred));
+    co_await either.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+}
+
+awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to, bool is_masked)
+{
+    stream_mask mask(is_masked && secrets_ ? secrets_->masks : nullptr);
+    const auto read_before = before.cdata();
+    std::string bytes = mask.feed({static_cast<const char*>(read_before.data()), read_before.size()});
+    before.clear();
+    std::vector<char> piece(answer_piece);
+    for (bool more = true; more;) {
+        auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
+        if (stopped || !of_.moved(sent)) co_return;
+        auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
+        more = !failure;
+        bytes = more ? mask.feed({piece.data(), got}) : mask.finish();
+        of_.note_moved();
+    }
+    co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
+}
+
+}  // namespace cmcp

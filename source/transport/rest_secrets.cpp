@@ -1,0 +1,201 @@
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
+#include "mcp/lenient_arguments.hpp"
+#include "secrets/secret_error.hpp"
+#include "secrets/secret_order.hpp"
+#include "transport/rest_routes.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <openssl/crypto.h>
+
+namespace cmcp {
+
+namespace {
+
+/// The store and the settings that the routes work with.
+struct secrets_desk {
+    secret_store& store;
+    const settings& config;
+};
+
+double time_of_secrets()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+http_reply reply_of_secrets(const json::object& body)
+{
+    http_reply reply;
+    reply.body = jsonrpc::write_json(body);
+    reply.with("Cache-Control", "no-store");
+    return reply;
+}
+
+void note_secret(exchange& x, std::string_view event, const std::string& what)
+{
+    auto& request = x.request();
+    request.concerns = what;
+    log::info(event, {{"request", request.id}, {"by", log::unless_empty(request.principal)}, {"of", what}});
+}
+
+std::string hosts_of_body(const json::object& body)
+{
+    const auto* hosts = body.if_contains("hosts");
+    if (hosts == nullptr || !hosts->is_array()) return text_of(body, "hosts");
+    std::string all;
+    for (const auto& each : hosts->get_array()) {
+        if (!each.is_string()) throw std::invalid_argument("hosts must be an array of texts");
+        (all += all.empty() ? "" : ",") += each.get_string();
+    }
+    return all;
+}
+
+awaitable<> list_all_secrets(exchange& x, secrets_desk desk)
+{
+    json::array rows;
+    for (const auto& secret : desk.store.all()) rows.push_back(describe(secret));
+    return x.reply(reply_of_secrets({{"secrets", std::move(rows)}}));
+}
+
+awaitable<> put_secret(exchange& x, secrets_desk desk)
+{
+    const auto body = jsonrpc::read_object(x.request().body, 8);
+    ::OPENSSL_cleanse(x.request().body.data(), x.request().body.size());
+    secret_order wanted;
+    wanted.name = text_of(body, "name");
+    wanted.hosts = hosts_of_body(body);
+    wanted.header = text_of(body, "header");
+    wanted.query = text_of(body, "query");
+    wanted.basic = text_of(body, "basic");
+    wanted.sandbox = text_of(body, "sandbox");
+    if (body.contains("principal")) wanted.principal = text_of(body, "principal");
+    const auto fresh = set_secret(desk.store, desk.config, wanted, text_of(body, "value"), time_of_secrets());
+    note_secret(x, "secret_set", subject_of(fresh));
+    return x.reply(reply_of_secrets(describe(fresh)));
+}
+
+awaitable<> remove_secret(exchange& x, secrets_desk desk)
+{
+    const auto& request = x.request();
+    const auto name = percent_decoded(std::string_view(request.path).substr(request.path.rfind('/') + 1));
+    secret_order wanted;
+    wanted.principal = request.parameter("principal");
+    wanted.sandbox = request.parameter("sandbox").value_or("");
+    if (!desk.store.remove(name, principal_in(wanted), wanted.sandbox))
+        return x.reply(error_reply(404, "There is no such secret; GET /admin/secrets lists them."));
+    note_secret(x, "secret_removed", name);
+    return x.reply(reply_of_secrets({{"removed", true}}));
+}
+
+struct secret_route {
+    const char* method;
+    const char* path;
+    awaitable<> (*serve)(exchange&, secrets_desk);
+    const char* id;
+    const char* summary;
+    const char* member;
+};
+
+const secret_route secret_table[] = {
+    {"GET", "/admin/secrets", list_all_secrets, "list_secrets", "Secrets, without their values", "secrets"},
+    {"POST", "/admin/secrets", put_secret, "set_secret", "Keep a secret, encrypted, in place of an earlier one",
+     "name"},
+    {"DELETE", "/admin/secrets/*", remove_secret, "remove_secret", "Remove a secret", "removed"},
+};
+
+awaitable<> serve_secret_route(exchange& x, const secret_route& of, const std::function<secrets_desk()>& desk)
+{
+    std::string problem;
+    try {
+        return of.serve(x, desk());
+    } catch (const std::invalid_argument& wrong) {
+        problem = wrong.what();
+    } catch (const secret_error& wrong) {
+        problem = wrong.what();
+    }
+    return x.reply(error_reply(400, problem, "InvalidArgument"));
+}
+
+json::object text_with(std::string_view description, std::string_view example)
+{
+    return {{"type", "string"}, {"description", description}, {"examples", json::array{json::value(example)}}};
+}
+
+json::object schema_of_secret()
+{
+    json::object hosts{{"type", "array"},
+                       {"items", {{"type", "string"}}},
+                       {"description", "Names and *.names, with :port where it is not 443"},
+                       {"examples", json::array{json::array{"api.example.com"}}}};
+    json::object properties;
+    properties["name"] = text_with("Of the variable in which programs find the placeholder", "API_KEY");
+    properties["value"] = text_with("Never shown again", "a value of 8 characters or more");
+    properties["hosts"] = std::move(hosts);
+    properties["header"] = text_with("Its place, or query, or basic", "Authorization: Bearer {}");
+    properties["query"] = {{"type", "string"}, {"description", "As key={}"}};
+    properties["basic"] = {{"type", "string"}, {"description", "User of HTTP's basic login"}};
+    properties["principal"] = {{"type", "string"}, {"description", "Whose sandboxes have it; *: everybody's"}};
+    properties["sandbox"] = {{"type", "string"}, {"description", "The sandbox that has it"}};
+    return {
+        {"type", "object"}, {"required", json::array{"name", "value", "hosts"}}, {"properties", std::move(properties)}};
+}
+
+json::object in_query(std::string_view name)
+{
+    return {{"name", name}, {"in", "query"}, {"required", false}, {"schema", {{"type", "string"}}}};
+}
+
+route_operation describe_secret_route(const secret_route& of)
+{
+    route_operation operation;
+    operation.path = of.path;
+    if (operation.path.ends_with("/*")) {
+        operation.path.replace(operation.path.size() - 1, 1, "{id}");
+        operation.parameters.push_back(
+            json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
+        operation.parameters.push_back(in_query("principal"));
+        operation.parameters.push_back(in_query("sandbox"));
+    }
+    operation.id = of.id;
+    operation.summary = of.summary;
+    operation.tag = "administration";
+    if (std::string_view(of.method) == "POST") {
+        auto schema = schema_of_secret();
+        operation.example = example_arguments(schema, {});
+        operation.takes["application/json"] = std::move(schema);
+    }
+    operation.gives["application/json"] =
+        json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
+    operation.gives_what = of.summary;
+    return operation;
+}
+
+}  // namespace
+
+void add_secret_routes(router& routes, const settings& config)
+{
+    // Made with the first request, so that a server without secrets keeps no file for them.
+    const auto kept = std::make_shared<std::unique_ptr<secret_store>>();
+    const std::function<secrets_desk()> desk = [kept, &config]() -> secrets_desk {
+        if (!*kept) *kept = std::make_unique<secret_store>(secret_store::file_in(config.sandbox_root));
+        return {**kept, config};
+    };
+    for (const auto& each : secret_table)
+        routes.add({.methods = {each.method},
+                    .path = each.path,
+                    .serve = [&each, desk](exchange& x) { return serve_secret_route(x, each, desk); },
+                    .needs = scope::admin,
+                    .body = route_body::optional_json,
+                    .audit = route_audit::changes,
+                    .by_browser = true,
+                    .operations = [&each](const http_request&) { return std::vector{describe_secret_route(each)}; }});
+}
+
+}  // namespace cmcp
