@@ -1,5 +1,6 @@
 #include "mcp/stateless_era.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
@@ -95,6 +96,7 @@ job_record description_of(const stateless_request& request)
 // A caller that asked for progress watches its stream, which a task would end.
 std::chrono::milliseconds patience(const stateless_request& request, const task_limits& limits)
 {
+    if (!declares_tasks(request.own)) return std::chrono::milliseconds(0);
     return request.meta().contains("progressToken") ? std::chrono::milliseconds(0) : limits.after;
 }
 
@@ -113,6 +115,7 @@ public:
     params_on_loan(stateless_request& to, std::shared_ptr<stateless_request> work, std::shared_ptr<task_call> call)
         : to_(to), work_(std::move(work)), call_(std::move(call))
     {
+        to_.params["name"] = work_->params.at("name");  // which a request state is bound to
     }
     params_on_loan(const params_on_loan&) = delete;
     params_on_loan& operator=(const params_on_loan&) = delete;
@@ -129,6 +132,42 @@ private:
     std::shared_ptr<stateless_request> work_;
     std::shared_ptr<task_call> call_;
 };
+
+// The end of a call that has gone on in a job.
+json::object result_of_job(const job_record& ended)
+{
+    auto result = jsonrpc::read_object(ended.result);
+    if (!result.empty()) return result;
+    const auto error = jsonrpc::read_object(ended.error);
+    if (error.empty())
+        throw rpc_error(rpc_code::server_error, ended.message.empty() ? "the call was cancelled" : ended.message);
+    const auto* data = error.if_contains("data");
+    throw rpc_error(static_cast<int>(error.at("code").to_number<std::int64_t>()), std::string(view_of(error, "message")),
+                    data ? std::optional(*data) : std::nullopt);
+}
+
+void note_facts(call_facts& facts, const json::object& result)
+{
+    tool_result shown;
+    shown.structured = object_of(result, "structuredContent");
+    shown.is_error = flag_of(result, "isError");
+    facts.note_result(shown);
+    facts.note_content(result);
+}
+
+// Ends the job when the request is cancelled, as a call ends with its request.
+awaitable<> wait_for_turn(std::shared_ptr<job> live)
+{
+    bool cancelled = false;
+    try {
+        while (!live->ended() && !live->waits_for_owner()) co_await live->wait();
+    } catch (const boost::system::system_error&) {
+        cancelled = true;
+    }
+    if (!cancelled) co_return;
+    live->cancel("killed", "cancelled by the client");
+    throw boost::system::system_error(asio::error::operation_aborted);
+}
 
 // Work that may become a task refers to itself by its channel, and by the server and its job.
 awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless_request> work,
@@ -168,13 +207,14 @@ void stateless_era::check(served_request& request) const
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
-bool stateless_era::may_become_task(const stateless_request& request) const
+bool stateless_era::may_go_on(const stateless_request& request) const
 {
     if (request.method != "tools/call") return false;
     const auto* name = request.params.if_contains("name");
     if (!name || !name->is_string()) return false;
     const auto* called = offered_.tools.find(std::string_view(name->get_string()));
-    return called && called->definition().tasks != task_use::never && declares_tasks(request.own);
+    if (!called || called->definition().tasks == task_use::never) return false;
+    return declares_tasks(request.own) || request.own.client_capabilities.contains("elicitation");
 }
 
 // `reply` is where the call's notifications go; `becoming` null: it cannot become a task.
@@ -199,7 +239,10 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     if (!request.context) {
         if (request.method == "server/discover") return finished(discover(request.own));
         if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
-        if (may_become_task(request)) return attempt_detachable(request);
+        if (request.method == "tools/call" && request.params.contains("requestState"))
+            if (auto state = attempt_state::from(request, states_); !state.job.empty())
+                return go_on(request, std::move(state));
+        if (may_go_on(request)) return attempt_detachable(request);
         prepare(request, request.reply, nullptr);
     }
     return find_shared_method(request.method)(offered_, request);
@@ -222,15 +265,51 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     prepare(*work, request.reply, call);
     tasks_.jobs().run(request.method, carry_out(call, work, result_of(work, offered_)), work);
     co_await call->wait(limit);
+    if (call->became() && declares_tasks(request.own)) co_return task_of(request, call->became()->record());
     if (call->became()) {
-        const auto record = call->became()->record();
-        request.task = record.id;
-        auto result = tasks_.describe(record);
-        result["resultType"] = "task";
+        auto result = co_await wait_for_job(request, call->became()->record().id);
         co_return result;
     }
     request.facts = std::move(work->facts);
     co_return result_of_work(call->take_ending());
+}
+
+json::object stateless_era::task_of(stateless_request& request, const job_record& record) const
+{
+    request.task = record.id;
+    auto result = tasks_.describe(record);
+    result["resultType"] = "task";
+    return result;
+}
+
+// Until the call asks or ends.
+awaitable<json::object> stateless_era::wait_for_job(stateless_request& request, std::string id)
+{
+    request.task = id;
+    const auto live = tasks_.jobs().running(id);
+    if (live) co_await wait_for_turn(live);
+    if (!live || live->ended()) {
+        const auto record = live ? std::optional(live->record()) : tasks_.jobs().find(id);
+        auto result = result_of_job(record.value());
+        note_facts(request.facts, result);
+        co_return result;
+    }
+    input_required needed;
+    needed.input_requests = live->open_questions();
+    needed.job = std::move(id);
+    const json::object nothing_used;
+    co_return input_required_result(request, needed, nothing_used, states_);
+}
+
+awaitable<json::object> stateless_era::go_on(stateless_request& request, attempt_state state)
+{
+    const auto record = tasks_.jobs().find(state.job);
+    if (!record || record->owner != request.own.principal)
+        throw rpc_error(rpc_code::invalid_params,
+                        "Invalid params: the call that `requestState` belongs to is no longer known: start over "
+                        "without it");
+    if (const auto live = tasks_.jobs().running(state.job)) live->answer(state.answers);
+    return wait_for_job(request, std::move(state.job));
 }
 
 awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)

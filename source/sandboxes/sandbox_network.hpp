@@ -6,6 +6,7 @@
 #include "mcp/caller.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/network_lists.hpp"
+#include "sandboxes/network_questions.hpp"
 #include "store/sandbox_store.hpp"
 
 #include <map>
@@ -18,7 +19,8 @@ namespace cmcp {
 
 /// The network that a caller wants for a sandbox.
 struct network_wish {
-    std::vector<std::string> allow;  ///< hosts, as in SANDBOX_NETWORK_ALLOWED; none: no network
+    std::vector<std::string> allow;  ///< hosts, as in SANDBOX_NETWORK_ALLOWED
+    bool ask = false;                ///< the user is asked for others; without this and hosts: no network
 };
 
 /// The networks of sandboxes. A sandbox reaches the hosts of its record that the operator's lists allow, too, through
@@ -40,6 +42,19 @@ public:
     std::string hosts_of(const caller& who, const std::optional<network_wish>& wish) const;
 
     static std::vector<std::string> hosts_in(const sandbox_record& record);
+    static bool asks_in(const sandbox_record& record);  ///< whether the user is asked for others
+
+    /// Runs `work` of a call in the sandbox, whose client is asked meanwhile where the network asks.
+    template <class T>
+    awaitable<T> with_user(sandbox_record where, caller who, request_io& io, awaitable<T> work)
+    {
+        network_caller asking(questions_, where.id, where.name, who, io);
+        auto value = co_await with_questions(asking, std::move(work));
+        co_return value;
+    }
+
+    /// What users have allowed since the last call, in words for a result.
+    std::vector<std::string> take_notes(const std::string& id) { return questions_.take_notes(id); }
 
     /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.
     void join(sandbox::run_request& request, const sandbox_record& of) const;
@@ -62,6 +77,10 @@ private:
     struct live_network;
 
     void check(const std::string& entry) const;
+    bool asks(const sandbox_record& of) const { return config_.sandbox_network_ask.count() > 0 && asks_in(of); }
+    std::shared_ptr<const egress_policy> policy_of(const sandbox_record& of) const;
+    bool keep(const std::string& id, const std::string& place);
+    void use_policy(const std::string& id);
     void open(const sandbox::cell_name& cell, std::vector<unique_fd> doors);
     std::shared_ptr<egress_ticket> issue(const sandbox_record& of);
 
@@ -70,6 +89,7 @@ private:
     sandbox::backend& backend_;
     sandbox_store& store_;
     network_lists lists_;
+    network_questions questions_;
     egress_guard guard_;
     std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
 };

@@ -34,6 +34,12 @@ void run_in_sh(sandbox::run_request& request, std::string shell, std::string com
     request.argv = {std::move(shell), "-c", std::move(command)};
 }
 
+void add_sentence(std::string& note, const std::string& sentence)
+{
+    if (!note.empty()) note += ' ';
+    note += sentence;
+}
+
 // The owner's quota bounds the workspace of a sandbox.
 void name_quota(std::string& detail)
 {
@@ -194,8 +200,8 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
 awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
                                                sandbox::run_request request, run_options options)
 {
-    auto running = runs_.run(std::move(who), io, std::move(request), std::move(options));
-    auto work = scanned(where, std::move(running));
+    auto running = runs_.run(who, io, std::move(request), std::move(options));
+    auto work = scanned(std::move(who), io, where, std::move(running));
     return guarded(std::move(where), std::move(work));
 }
 
@@ -206,15 +212,19 @@ awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io
     co_return place;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitable<run_outcome> work)
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
+                                                   awaitable<run_outcome> work)
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
     auto look = scan_tree(workspace);
     auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
+    if (sandbox_network::asks_in(where))
+        work = sandboxes_.network().with_user(where, std::move(who), io, std::move(work));
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
+    for (const auto& each : sandboxes_.network().take_notes(where.id)) add_sentence(outcome.run.note, each);
     for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));

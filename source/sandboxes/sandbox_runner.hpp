@@ -61,8 +61,8 @@ public:
     template <class T>
     awaitable<T> guarded(sandbox_record where, awaitable<T> work);
 
-    /// A run in a sandbox, with the files that it made or changed.
-    awaitable<sandbox_outcome> scanned(sandbox_record where, awaitable<run_outcome> work);
+    /// A run in a sandbox, with the files that it made or changed. Its caller may be asked about the sandbox's network.
+    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, awaitable<run_outcome> work);
 
 private:
     void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
