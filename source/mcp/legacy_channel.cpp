@@ -111,8 +111,7 @@ awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string met
     co_return std::move(waiting->result);
 }
 
-awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids,
-                                std::string why)
+awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids, std::string why)
 {
     for (const auto id : ids) {
         json::object params;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t most_subscriptions = 1000;
 constexpr std::int64_t list_lifetime_ms = 60'000;
+constexpr std::chrono::seconds heartbeat{10};
 
 // SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run;
 // `own_tools`: principals are shown tools of their own.
@@ -133,6 +134,13 @@ private:
     std::shared_ptr<task_call> call_;
 };
 
+[[noreturn]] void refuse_unknown_call()
+{
+    throw rpc_error(rpc_code::invalid_params,
+                    "Invalid params: the call that `requestState` belongs to is no longer known: start over without "
+                    "it");
+}
+
 // The end of a call that has gone on in a job.
 json::object result_of_job(const job_record& ended)
 {
@@ -142,8 +150,8 @@ json::object result_of_job(const job_record& ended)
     if (error.empty())
         throw rpc_error(rpc_code::server_error, ended.message.empty() ? "the call was cancelled" : ended.message);
     const auto* data = error.if_contains("data");
-    throw rpc_error(static_cast<int>(error.at("code").to_number<std::int64_t>()), std::string(view_of(error, "message")),
-                    data ? std::optional(*data) : std::nullopt);
+    throw rpc_error(static_cast<int>(error.at("code").to_number<std::int64_t>()),
+                    std::string(view_of(error, "message")), data ? std::optional(*data) : std::nullopt);
 }
 
 void note_facts(call_facts& facts, const json::object& result)
@@ -155,12 +163,24 @@ void note_facts(call_facts& facts, const json::object& result)
     facts.note_content(result);
 }
 
+// A client that resets its timeout by progress is told that the call goes on.
+awaitable<> wait_with_heartbeat(std::shared_ptr<job> live, request_io& io)
+{
+    const auto began = event::clock::now();
+    while (!live->ended() && !live->waits_for_owner()) {
+        const bool changed = co_await live->wait(event::clock::now() + heartbeat);
+        const std::chrono::duration<double, std::milli> passed = event::clock::now() - began;
+        std::string no_message;
+        if (!changed) co_await io.progress(passed.count(), std::nullopt, std::move(no_message));
+    }
+}
+
 // Ends the job when the request is cancelled, as a call ends with its request.
-awaitable<> wait_for_turn(std::shared_ptr<job> live)
+awaitable<> wait_for_turn(std::shared_ptr<job> live, request_io& io)
 {
     bool cancelled = false;
     try {
-        while (!live->ended() && !live->waits_for_owner()) co_await live->wait();
+        co_await wait_with_heartbeat(live, io);
     } catch (const boost::system::system_error&) {
         cancelled = true;
     }
@@ -287,10 +307,12 @@ awaitable<json::object> stateless_era::wait_for_job(stateless_request& request, 
 {
     request.task = id;
     const auto live = tasks_.jobs().running(id);
-    if (live) co_await wait_for_turn(live);
+    modern_channel beside(request.own, request.reply, meta_of(request.params), request.log_level, {});
+    if (live) co_await wait_for_turn(live, beside);
     if (!live || live->ended()) {
         const auto record = live ? std::optional(live->record()) : tasks_.jobs().find(id);
-        auto result = result_of_job(record.value());
+        if (!record) refuse_unknown_call();
+        auto result = result_of_job(*record);
         note_facts(request.facts, result);
         co_return result;
     }
@@ -305,9 +327,7 @@ awaitable<json::object> stateless_era::go_on(stateless_request& request, attempt
 {
     const auto record = tasks_.jobs().find(state.job);
     if (!record || record->owner != request.own.principal)
-        throw rpc_error(rpc_code::invalid_params,
-                        "Invalid params: the call that `requestState` belongs to is no longer known: start over "
-                        "without it");
+        refuse_unknown_call();
     if (const auto live = tasks_.jobs().running(state.job)) live->answer(state.answers);
     return wait_for_job(request, std::move(state.job));
 }

@@ -157,7 +157,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
                                                 kernel_answer& answer)
 {
     auto request = runs_.base(where);
-    const auto time = runs_.python_terms().time(options);
+    const auto time = runs_.time_of(runs_.python_terms(), where, options);
     limit(request, time);
     const auto began = clock::now();
     collected_work work = [process, code = std::move(code), time, answers = answers_for(std::move(who), io, where),

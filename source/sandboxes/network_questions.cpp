@@ -60,8 +60,8 @@ network_caller* network_questions::caller_in(const of_sandbox& of, std::string& 
 {
     obstacle = "no call runs in the sandbox now that could ask the user";
     if (!of.callers.empty()) obstacle = of.callers.back()->obstacle();
-    const auto asks = std::find_if(of.callers.rbegin(), of.callers.rend(),
-                                   [](const auto* each) { return each->obstacle().empty(); });
+    const auto asks =
+        std::find_if(of.callers.rbegin(), of.callers.rend(), [](const auto* each) { return each->obstacle().empty(); });
     return asks == of.callers.rend() ? nullptr : *asks;
 }
 
@@ -79,7 +79,8 @@ std::vector<std::string> network_questions::allowed_for_runs(const std::string& 
     std::vector<std::string> places;
     const auto at = sandboxes_.find(sandbox);
     if (at == sandboxes_.end()) return places;
-    for (const auto* each : at->second.callers) places.insert(places.end(), each->allowed().begin(), each->allowed().end());
+    for (const auto* each : at->second.callers)
+        places.insert(places.end(), each->allowed().begin(), each->allowed().end());
     return places;
 }
 

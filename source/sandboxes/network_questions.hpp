@@ -14,8 +14,8 @@
 
 namespace cmcp {
 
-/// Who may be asked about the networks of sandboxes, what was asked and how it was decided. A question goes to the
-/// client of a call that runs in the sandbox at that moment. Io thread only.
+/// The questions about the networks of sandboxes and how they were decided. A question goes to the client of a call
+/// that runs in the sandbox at that moment. Io thread only.
 class network_questions {
 public:
     /// Adds the place to the sandbox's record. False: its network does not ask any more, or is full.
@@ -44,7 +44,7 @@ public:
     /// The places that are allowed as long as a run goes on.
     std::vector<std::string> allowed_for_runs(const std::string& sandbox) const;
 
-    /// What users have allowed since the last call, in words for a result.
+    /// The places that users have allowed since the last call, in words for a result.
     std::vector<std::string> take_notes(const std::string& sandbox);
 
     void forget_refusals(const std::string& sandbox);  ///< the sandbox has another cell

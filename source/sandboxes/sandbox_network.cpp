@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t most_hosts = 100;
 constexpr std::size_t longest_entry = 260;
 constexpr std::chrono::minutes idle_limit{15};
-constexpr const char* ask_entry = "?";  // of a record, and never a host
+constexpr const char* ask_entry = "?";       // of a record, and never a host
 constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
 
 template <class Protocol>

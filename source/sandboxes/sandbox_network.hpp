@@ -53,7 +53,7 @@ public:
         co_return value;
     }
 
-    /// What users have allowed since the last call, in words for a result.
+    /// The places that users have allowed since the last call, in words for a result.
     std::vector<std::string> take_notes(const std::string& id) { return questions_.take_notes(id); }
 
     /// Gives a run of the sandbox's cell its doors, and the variables that name the proxy.

@@ -78,6 +78,14 @@ std::string sandbox_runner::search_path(const sandbox_record& where) const
     return in_image(where) ? sandboxes_.images().of(where).search_path() : "/usr/local/bin:/usr/bin:/bin";
 }
 
+std::chrono::milliseconds sandbox_runner::time_of(const run_terms& terms, const sandbox_record& where,
+                                                  const run_options& options) const
+{
+    const auto time = terms.time(options);
+    const bool asks = !options.timeout && !options.background && sandbox_network::asks_in(where);
+    return asks ? time + config_.sandbox_network_ask : time;
+}
+
 sandbox::run_request sandbox_runner::base(const sandbox_record& where) const
 {
     sandbox::run_request request;
@@ -122,7 +130,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
-    request.limits.wall = python_terms_.time(options);
+    request.limits.wall = time_of(python_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -143,7 +151,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     auto request = base(where);
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
-    request.limits.wall = command_terms_.time(options);
+    request.limits.wall = time_of(command_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -193,7 +201,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
                                                    " is in the sandbox (" + std::string(known->programs) + ")." +
                                                    (in_image(where) ? "" : " " + languages_->sentence()));
     auto request = program_request(where, *known, program, std::move(source));
-    request.limits.wall = python_terms_.time(options);
+    request.limits.wall = time_of(python_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 

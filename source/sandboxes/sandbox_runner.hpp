@@ -40,6 +40,11 @@ public:
     /// The languages of code(); before its first call.
     void use(language_trials& languages) { languages_ = &languages; }
 
+    /// The wall time of a run. Where its caller names none and may be asked about the network, an answer has its time,
+    /// too.
+    std::chrono::milliseconds time_of(const run_terms& terms, const sandbox_record& where,
+                                      const run_options& options) const;
+
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
     std::string interpreter(const sandbox_record& where) const;  ///< Python, as it is called inside

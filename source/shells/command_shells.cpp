@@ -185,7 +185,7 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
                                                 command_answer& answer)
 {
     const auto request = runs_.base(where);
-    const auto time = runs_.command_terms().time(options);
+    const auto time = runs_.time_of(runs_.command_terms(), where, options);
     const auto began = event::clock::now();
     std::string folder = options.working_dir;
     if (!folder.empty() && !folder.starts_with('/')) folder = config_.sandbox_work_dir + "/" + folder;
