@@ -78,7 +78,7 @@ void open_state(attempt_state& state, const stateless_request& incoming, const r
     if (now() > opened.at("until").as_int64()) refuse_attempt("`requestState` has expired: start over without it");
     state.tool_state = std::string(opened.at("state").as_string());
     state.answers = opened.at("answers").as_object();
-    state.job = view_of(opened, "job");
+    state.job = cmcp::view_of(opened, "job");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "mcp/stateless_era.hpp"
 
-#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/held_subscription.hpp"
+#include "mcp/job_attempt.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t most_subscriptions = 1000;
 constexpr std::int64_t list_lifetime_ms = 60'000;
-constexpr std::chrono::seconds heartbeat{10};
 
 // SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run;
 // `own_tools`: principals are shown tools of their own.
@@ -134,61 +133,6 @@ private:
     std::shared_ptr<task_call> call_;
 };
 
-[[noreturn]] void refuse_unknown_call()
-{
-    throw rpc_error(rpc_code::invalid_params,
-                    "Invalid params: the call that `requestState` belongs to is no longer known: start over without "
-                    "it");
-}
-
-// The end of a call that has gone on in a job.
-json::object result_of_job(const job_record& ended)
-{
-    auto result = jsonrpc::read_object(ended.result);
-    if (!result.empty()) return result;
-    const auto error = jsonrpc::read_object(ended.error);
-    if (error.empty())
-        throw rpc_error(rpc_code::server_error, ended.message.empty() ? "the call was cancelled" : ended.message);
-    const auto* data = error.if_contains("data");
-    throw rpc_error(static_cast<int>(error.at("code").to_number<std::int64_t>()),
-                    std::string(view_of(error, "message")), data ? std::optional(*data) : std::nullopt);
-}
-
-void note_facts(call_facts& facts, const json::object& result)
-{
-    tool_result shown;
-    shown.structured = object_of(result, "structuredContent");
-    shown.is_error = flag_of(result, "isError");
-    facts.note_result(shown);
-    facts.note_content(result);
-}
-
-// A client that resets its timeout by progress is told that the call goes on.
-awaitable<> wait_with_heartbeat(std::shared_ptr<job> live, request_io& io)
-{
-    const auto began = event::clock::now();
-    while (!live->ended() && !live->waits_for_owner()) {
-        const bool changed = co_await live->wait(event::clock::now() + heartbeat);
-        const std::chrono::duration<double, std::milli> passed = event::clock::now() - began;
-        std::string no_message;
-        if (!changed) co_await io.progress(passed.count(), std::nullopt, std::move(no_message));
-    }
-}
-
-// Ends the job when the request is cancelled, as a call ends with its request.
-awaitable<> wait_for_turn(std::shared_ptr<job> live, request_io& io)
-{
-    bool cancelled = false;
-    try {
-        co_await wait_with_heartbeat(live, io);
-    } catch (const boost::system::system_error&) {
-        cancelled = true;
-    }
-    if (!cancelled) co_return;
-    live->cancel("killed", "cancelled by the client");
-    throw boost::system::system_error(asio::error::operation_aborted);
-}
-
 // Work that may become a task refers to itself by its channel, and by the server and its job.
 awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless_request> work,
                       awaitable<json::object> result)
@@ -261,7 +205,7 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
         if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
         if (request.method == "tools/call" && request.params.contains("requestState"))
             if (auto state = attempt_state::from(request, states_); !state.job.empty())
-                return go_on(request, std::move(state));
+                return go_on(tasks_, request, std::move(state), states_);
         if (may_go_on(request)) return attempt_detachable(request);
         prepare(request, request.reply, nullptr);
     }
@@ -287,7 +231,7 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     co_await call->wait(limit);
     if (call->became() && declares_tasks(request.own)) co_return task_of(request, call->became()->record());
     if (call->became()) {
-        auto result = co_await wait_for_job(request, call->became()->record().id);
+        auto result = co_await wait_for_job(tasks_, request, call->became()->record().id, states_);
         co_return result;
     }
     request.facts = std::move(work->facts);
@@ -300,36 +244,6 @@ json::object stateless_era::task_of(stateless_request& request, const job_record
     auto result = tasks_.describe(record);
     result["resultType"] = "task";
     return result;
-}
-
-// Until the call asks or ends.
-awaitable<json::object> stateless_era::wait_for_job(stateless_request& request, std::string id)
-{
-    request.task = id;
-    const auto live = tasks_.jobs().running(id);
-    modern_channel beside(request.own, request.reply, meta_of(request.params), request.log_level, {});
-    if (live) co_await wait_for_turn(live, beside);
-    if (!live || live->ended()) {
-        const auto record = live ? std::optional(live->record()) : tasks_.jobs().find(id);
-        if (!record) refuse_unknown_call();
-        auto result = result_of_job(*record);
-        note_facts(request.facts, result);
-        co_return result;
-    }
-    input_required needed;
-    needed.input_requests = live->open_questions();
-    needed.job = std::move(id);
-    const json::object nothing_used;
-    co_return input_required_result(request, needed, nothing_used, states_);
-}
-
-awaitable<json::object> stateless_era::go_on(stateless_request& request, attempt_state state)
-{
-    const auto record = tasks_.jobs().find(state.job);
-    if (!record || record->owner != request.own.principal)
-        refuse_unknown_call();
-    if (const auto live = tasks_.jobs().running(state.job)) live->answer(state.answers);
-    return wait_for_job(request, std::move(state.job));
 }
 
 awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)

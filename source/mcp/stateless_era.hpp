@@ -42,8 +42,6 @@ private:
                  std::shared_ptr<task_call> becoming) const;
     awaitable<json::object> attempt_detachable(stateless_request& request);
     json::object task_of(stateless_request& request, const job_record& record) const;
-    awaitable<json::object> wait_for_job(stateless_request& request, std::string id);
-    awaitable<json::object> go_on(stateless_request& request, attempt_state state);
     outcome end_of_subscription(const json::value& id) const;
     std::string node_of_task(const stateless_request& request, std::string_view id) const;
     std::shared_ptr<void> observe_task(const stateless_request& request, const change& what,

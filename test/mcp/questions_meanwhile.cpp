@@ -7,7 +7,7 @@ using namespace cmcp::test;
 
 namespace {
 
-const json::object asked_client = parse(R"({"elicitation":{}})");
+const json::object asking_client = parse(R"({"elicitation":{}})");
 int meanwhile_begun = 0;
 
 json::object meanwhile_params()
@@ -46,7 +46,7 @@ struct meanwhile_server : harness {
         core.tools().add(std::make_unique<test_tool>("work", ask_meanwhile, R"({"type":"object"})", task_use::may));
     }
 
-    json::object attempt(json::object params, json::object capabilities = asked_client)
+    json::object attempt(json::object params, json::object capabilities = asking_client)
     {
         const auto response = modern("tools/call", std::move(params), std::move(capabilities));
         return response.contains("result") ? result_of(response) : response;
@@ -57,15 +57,15 @@ struct meanwhile_server : harness {
         return attempt(call_params("work", json::object{{"patience", patience}, {"questions", questions}}));
     }
 
-    // The next attempt, which answers all that was asked.
-    static json::object answered(const json::object& asked)
+    // The next attempt, which answers every question.
+    static json::object answered(const json::object& first)
     {
         auto params = call_params("work", json::object{{"patience", 0}});
-        for (const auto& question : asked.at("inputRequests").as_object())
+        for (const auto& question : first.at("inputRequests").as_object())
             params["inputResponses"].is_object()
                 ? params["inputResponses"].as_object()[question.key()] = accepting()
                 : params["inputResponses"] = json::object{{question.key(), accepting()}};
-        params["requestState"] = asked.at("requestState");
+        params["requestState"] = first.at("requestState");
         return params;
     }
 };
@@ -82,7 +82,7 @@ constexpr std::int64_t long_patience = 3'600'000;
 TEST_CASE("a call of a session asks its client while it goes on")
 {
     meanwhile_server server;
-    server.initialize("2025-11-25", asked_client);
+    server.initialize("2025-11-25", asking_client);
     server.start("tools/call", call_params("work", json::object{{"patience", long_patience}}));
     const auto question = server.next();
     CHECK(question.at("method").as_string() == "elicitation/create");
@@ -93,7 +93,7 @@ TEST_CASE("a call of a session asks its client while it goes on")
 TEST_CASE("a question of a session that is answered too late is taken back, and the call goes on")
 {
     meanwhile_server server;
-    server.initialize("2025-11-25", asked_client);
+    server.initialize("2025-11-25", asking_client);
     server.start("tools/call", call_params("work", json::object{{"patience", 1}}));
     const auto question = server.next();
     const auto taken_back = server.next();
@@ -107,35 +107,35 @@ TEST_CASE("a question of a session that is answered too late is taken back, and 
 TEST_CASE("a question ends the request of 2026-07-28, and its call goes on until the next attempt")
 {
     meanwhile_server server;
-    auto asked = server.attempt(long_patience, 2);
+    auto attempted = server.attempt(long_patience, 2);
     for (int i = 0; i < 2; ++i) {
-        REQUIRE(asked.at("resultType").as_string() == "input_required");
-        CHECK(asked.at("inputRequests").as_object().size() == 1);
-        asked = server.attempt(server.answered(asked));
+        REQUIRE(attempted.at("resultType").as_string() == "input_required");
+        CHECK(attempted.at("inputRequests").as_object().size() == 1);
+        attempted = server.attempt(server.answered(attempted));
     }
-    CHECK(asked.at("resultType").as_string() == "complete");
-    CHECK(answers_in(asked) == json::array{"accept", "accept"});
+    CHECK(attempted.at("resultType").as_string() == "complete");
+    CHECK(answers_in(attempted) == json::array{"accept", "accept"});
     CHECK(meanwhile_begun == 1);
 }
 
 TEST_CASE("an attempt that is sent again gets the same result")
 {
     meanwhile_server server;
-    const auto asked = server.attempt(long_patience);
-    const auto first = server.attempt(server.answered(asked));
-    const auto again = server.attempt(server.answered(asked));
+    const auto attempted = server.attempt(long_patience);
+    const auto first = server.attempt(server.answered(attempted));
+    const auto again = server.attempt(server.answered(attempted));
     CHECK(answers_in(again) == answers_in(first));
     CHECK(meanwhile_begun == 1);
 }
 
-TEST_CASE("an attempt without an answer is asked again, and one that comes too late gets the result")
+TEST_CASE("an attempt without an answer gets the question again, and one that comes too late gets the result")
 {
     meanwhile_server server;
-    const auto asked = server.attempt(long_patience);
-    auto without = server.answered(asked);
+    const auto attempted = server.attempt(long_patience);
+    auto without = server.answered(attempted);
     without.erase("inputResponses");
     const auto again = server.attempt(without);
-    CHECK(again.at("inputRequests") == asked.at("inputRequests"));
+    CHECK(again.at("inputRequests") == attempted.at("inputRequests"));
     const auto late = server.attempt(1);
     REQUIRE(run_coroutine(server.io, server.core.tasks_ended(std::chrono::milliseconds(1))) == false);
     while (running_waits > 1) server.io.run_one();
@@ -145,9 +145,9 @@ TEST_CASE("an attempt without an answer is asked again, and one that comes too l
 TEST_CASE("the end of an attempt that waits ends the call")
 {
     meanwhile_server server;
-    const auto asked =
+    const auto attempted =
         server.attempt(call_params("work", json::object{{"patience", long_patience}, {"forever", true}}));
-    server.start_modern("tools/call", server.answered(asked), asked_client);
+    server.start_modern("tools/call", server.answered(attempted), asking_client);
     server.io.restart();
     server.io.poll();
     CHECK(running_waits == 1);
@@ -162,14 +162,14 @@ TEST_CASE("a request state leads to no call that is not known any more")
     task_limits limits;
     limits.ttl = std::chrono::milliseconds(10);
     meanwhile_server server(core_limits{100, 100, limits});
-    const auto asked = server.attempt(1);
-    while (server.attempt(server.answered(asked)).contains("structuredContent")) server.io.run_one();
-    const auto gone = server.attempt(server.answered(asked));
+    const auto attempted = server.attempt(1);
+    while (server.attempt(server.answered(attempted)).contains("structuredContent")) server.io.run_one();
+    const auto gone = server.attempt(server.answered(attempted));
     CHECK(gone.at("error").as_object().at("code").as_int64() == rpc_code::invalid_params);
     CHECK(error_text(gone).find("start over") != std::string::npos);
 }
 
-TEST_CASE("where there are too many tasks, nothing is asked")
+TEST_CASE("where there are too many tasks, there is no question")
 {
     task_limits limits;
     limits.most = 0;
@@ -177,14 +177,14 @@ TEST_CASE("where there are too many tasks, nothing is asked")
     CHECK(error_text(server.attempt(long_patience)).find("too many tasks") != std::string::npos);
 }
 
-TEST_CASE("only who takes questions is asked")
+TEST_CASE("questions go only to who takes them")
 {
     meanwhile_server server;
     const auto params = call_params("work", json::object{{"patience", long_patience}});
     for (const char* capabilities : {"{}", R"({"elicitation":{"url":{}}})"})
         CHECK(answers_in(server.attempt(params, parse(capabilities))).empty());
-    const auto asked = server.attempt(params, parse(R"({"elicitation":{"form":{},"url":{}}})"));
-    CHECK(asked.at("resultType").as_string() == "input_required");
+    const auto attempted = server.attempt(params, parse(R"({"elicitation":{"form":{},"url":{}}})"));
+    CHECK(attempted.at("resultType").as_string() == "input_required");
 }
 
 TEST_CASE("a client that takes tasks is given one, which waits for its answer")
