@@ -10,9 +10,10 @@ namespace cmcp {
 egress_verdict network_questions::refusal(const std::string& place, std::string rule, const std::string& why)
 {
     egress_verdict verdict;
+    const std::string again = rule == "no answer" ? "run it again when the user can answer, or " : "";
     verdict.rule = std::move(rule);
-    verdict.sentence = place + " is refused: it is not in the sandbox's network, and " + why +
-                       "; allow it with set_network, \"allow\": [..., \"" + place + "\"].";
+    verdict.sentence = place + " is refused: it is not in the sandbox's network, and " + why + "; " + again +
+                       "allow it with set_network, \"allow\": [..., \"" + place + "\"].";
     return verdict;
 }
 
