@@ -64,10 +64,10 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
       config_(config),
       backend_(backend),
       store_(store),
-      lists_(network_lists::of(config)),
       questions_(
           config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
           [this](const auto& id) { use_policy(id); }),
+      lists_(network_lists::of(config)),
       guard_(executor, std::make_shared<const egress_policy>())
 {
     backend_.on_doors([this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) {
@@ -83,8 +83,8 @@ sandbox_network::~sandbox_network() { stop(); }
 
 void sandbox_network::stop()
 {
-    backend_.on_doors({});
     questions_.stop();
+    backend_.on_doors({});
     live_.clear();
 }
 
@@ -141,18 +141,18 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
     return joined(entries, ",");
 }
 
+bool sandbox_network::asks_in(const sandbox_record& record)
+{
+    const auto entries = split(record.network, ',');
+    return std::ranges::find(entries, ask_entry) != entries.end();
+}
+
 std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
 {
     std::vector<std::string> all;
     for (const auto each : split(record.network, ','))
         if (!each.empty() && each != ask_entry) all.emplace_back(each);
     return all;
-}
-
-bool sandbox_network::asks_in(const sandbox_record& record)
-{
-    const auto entries = split(record.network, ',');
-    return std::ranges::find(entries, ask_entry) != entries.end();
 }
 
 void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of) const
@@ -166,15 +166,6 @@ void sandbox_network::join(sandbox::run_request& request, const sandbox_record& 
 }
 
 // A record may be older than the operator's present lists, which count.
-std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_record& of) const
-{
-    auto hosts = hosts_in(of);
-    for (auto& each : questions_.allowed_for_runs(of.id)) hosts.push_back(std::move(each));
-    auto allowed = read_entries(hosts, "network");
-    return std::make_shared<const egress_policy>(
-        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened, asks(of)));
-}
-
 std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
 {
     egress_limits limits;
@@ -182,20 +173,20 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of)
     limits.connections = config_.sandbox_network_connections;
     limits.idle = idle_limit + config_.sandbox_network_ask;
     auto ticket = guard_.issue(of.id, policy_of(of), limits);
-    ticket->belong_to(of.owner);
-    ticket->hold_to_names();
     ticket->ask_by([this, id = of.id](std::shared_ptr<const egress_ticket> by, host who, std::uint16_t port) {
         return questions_.ask(id, std::move(by), std::move(who), port);
     });
+    ticket->belong_to(of.owner);
+    ticket->hold_to_names();
     return ticket;
 }
 
 void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd> doors)
 {
     live_.erase(cell.cell);
-    questions_.forget_refusals(cell.cell);
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
+    questions_.forget_refusals(cell.cell);
     auto live = std::make_unique<live_network>(executor_);
     *live->ticket = issue(*record);
     const auto holder = [slot = live->ticket] { return *slot; };
@@ -231,6 +222,15 @@ bool sandbox_network::keep(const std::string& id, const std::string& place)
     if (!record || !asks_in(*record) || hosts_in(*record).size() >= most_hosts) return false;
     store_.set_network(id, record->network + "," + place);
     return true;
+}
+
+std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_record& of) const
+{
+    auto hosts = hosts_in(of);
+    for (auto& each : questions_.allowed_for_runs(of.id)) hosts.push_back(std::move(each));
+    auto allowed = read_entries(hosts, "network");
+    return std::make_shared<const egress_policy>(
+        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened, asks(of)));
 }
 
 void sandbox_network::reload()

@@ -88,8 +88,8 @@ private:
     const settings& config_;
     sandbox::backend& backend_;
     sandbox_store& store_;
-    network_lists lists_;
     network_questions questions_;
+    network_lists lists_;
     egress_guard guard_;
     std::map<std::string, std::unique_ptr<live_network>> live_;  ///< by sandbox
 };

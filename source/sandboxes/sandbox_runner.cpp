@@ -20,6 +20,12 @@ constexpr std::chrono::seconds time_of_trial{30};  // the first compilation of s
 
 constexpr const char* read_anywhere = "REPLY=$(cat <&3); exec 3<&-; eval \"$REPLY\"";
 
+void add_sentence(std::string& note, const std::string& sentence)
+{
+    if (!note.empty()) note += ' ';
+    note += sentence;
+}
+
 void check_source(std::string_view field, const std::string& source)
 {
     if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
@@ -32,12 +38,6 @@ void run_in_sh(sandbox::run_request& request, std::string shell, std::string com
 {
     if (command.size() > longest_argument) request.script = std::exchange(command, read_anywhere);
     request.argv = {std::move(shell), "-c", std::move(command)};
-}
-
-void add_sentence(std::string& note, const std::string& sentence)
-{
-    if (!note.empty()) note += ' ';
-    note += sentence;
 }
 
 // The owner's quota bounds the workspace of a sandbox.
