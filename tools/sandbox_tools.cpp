@@ -45,7 +45,7 @@ fields<network_wish> network_fields()
 {
     field<network_wish> allow{"allow", &network_wish::allow, "", rule::listed_example{json::array{"github.com:443"}}};
     allow.schema["items"] = schema::string("Host, *.host or host:port");
-    return {std::move(allow)};
+    return {std::move(allow), {"ask", &network_wish::ask, "Ask the user for others"}};
 }
 
 fields<new_sandbox> create_fields(bool with_network)
@@ -192,11 +192,12 @@ struct network_input : sandbox_input, network_wish {};
 
 awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_context& context, network_input input)
 {
-    network_wish wish{std::move(input.allow)};
+    network_wish wish{std::move(input.allow), input.ask};
     const bool ended = co_await sandboxes.set_network(context.who, input.sandbox_id, std::move(wish));
     const auto where = sandboxes.find(context.who, input.sandbox_id);
     json::object answer{{"success", true}, {"sandbox_id", where.id}, {"network", network_json(where)}};
     add_secrets_row(answer, sandboxes, where);
+    if (sandbox_network::asks_in(where)) answer["network_asks"] = true;
     if (ended) answer["note"] = "The sandbox's processes were ended for it, and its /tmp is empty.";
     co_return answer_of(std::move(answer));
 }
@@ -204,7 +205,8 @@ awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_cont
 tool_owner make_set_network(sandbox_manager& sandboxes)
 {
     fields<network_input> input{sandbox_id_field()};
-    for (const auto& each : network_fields()) input.emplace_back(each).required = true;
+    for (const auto& each : network_fields()) input.emplace_back(each);
+    input[1].required = true;
     return make_tool<network_input>(
         {.about = {.name = "set_network",
                    .title = "Change a sandbox's network",
@@ -254,6 +256,7 @@ json::object sandbox_json(const sandbox_record& record)
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;
     if (!record.network.empty()) shown["network"] = network_json(record);
+    if (sandbox_network::asks_in(record)) shown["network_asks"] = true;
     return shown;
 }
 

@@ -61,9 +61,9 @@ std::string setting_for(const bad_end& end)
 // The rules beside these are names of address ranges and of settings.
 std::string setting_for(const egress_decision& decision)
 {
-    constexpr std::array<std::string_view, 11> failures{"unresolved",  "unreachable",  "timeout", "busy",
-                                                        "bytes",       "bad response", "sandbox", "network",
-                                                        "server name", "host",         "protocol"};
+    constexpr std::array<std::string_view, 14> failures{
+        "unresolved", "unreachable", "timeout", "busy",     "bytes", "bad response", "sandbox",
+        "network",    "server name", "host",    "protocol", "user",  "no answer",    "nobody to ask"};
     if (decision.allowed || std::ranges::find(failures, decision.reason) != failures.end()) return {};
     return find_setting(decision.reason) != nullptr ? decision.reason : "WEB_ALLOWED_PRIVATE";
 }

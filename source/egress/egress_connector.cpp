@@ -154,15 +154,16 @@ bool is_this_machine(const host& who)
 }
 
 void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
-                  std::string_view rule, std::string_view address)
+                  std::string_view rule, std::string_view address, std::string_view request)
 {
+    if (request.empty()) request = ticket.request();
     log::info("egress", {{"use", ticket.label()},
                          {"host", who.name},
                          {"port", port},
                          {"address", address},
                          {"decision", decision},
                          {"rule", rule}});
-    audit::add(audit::kind::egress, {{"request", log::unless_empty(ticket.request())},
+    audit::add(audit::kind::egress, {{"request", log::unless_empty(request)},
                                      {"principal", log::unless_empty(ticket.principal())},
                                      {"use", ticket.label()},
                                      {"host", who.name},
@@ -172,11 +173,15 @@ void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t po
                                      {"rule", rule}});
     static auto& connections =
         metrics::all().counters("cmcp_egress_connections_total",
-                                "Connections to the outside by decision (allowed, refused, failed).", {"decision"});
+                                "Connections to the outside by decision (allowed, refused, failed), and questions to "
+                                "users for them (asked, approved).",
+                                {"decision"});
     connections.at({decision}).add();
     note_egress_bytes(0);  // so that the figure is there
     const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-    egress_decisions().add({now.count(), ticket.principal(), who.name, port, decision == "allowed", std::string(rule)});
+    const bool good = decision == "allowed" || decision == "approved";
+    if (decision != "asked")
+        egress_decisions().add({now.count(), ticket.principal(), who.name, port, good, std::string(rule)});
 }
 
 void note_egress_bytes(std::uint64_t more)
@@ -197,6 +202,17 @@ void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
     require(ticket, who, port, ticket.policy().judge(who, port));
 }
 
+awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port)
+{
+    auto verdict = ticket->policy().judge(who, port);
+    if (verdict.asks && ticket->question()) {
+        auto asking = ticket->question()(ticket, who, port);
+        const auto answer = co_await std::move(asking);
+        verdict = answer.allowed ? ticket->policy().judge(who, port) : answer;
+    }
+    require(*ticket, who, port, verdict);
+}
+
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
                                         std::function<void(std::string, std::string)> entered)
 {
@@ -204,8 +220,7 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
         auto within = co_await connect_inside(std::move(ticket), std::move(who), port);
         co_return std::move(within);
     }
-    const egress_verdict named = ticket->policy().judge(who, port);
-    require(*ticket, who, port, named);
+    co_await egress_require(ticket, who, port);
     if (const auto why = audit::refusal(); !why.empty()) throw egress_error(kind::refused, "audit", why);
     if (!ticket->enter())
         fail(*ticket, who, port, kind::busy, "busy",

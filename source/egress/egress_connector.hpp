@@ -61,8 +61,12 @@ bool is_this_machine(const host& who);
 /// The same judgement of a name without a connection; throws as above. For a connection that is used again.
 void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);
 
-/// Writes the audit line of a decision. `address` may be empty.
+/// The same where the user may be asked; waits for the answer.
+awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port);
+
+/// Writes the audit line of a decision. `address` may be empty. `request`: the one whose user decided, in place of the
+/// ticket's.
 void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
-                  std::string_view rule, std::string_view address);
+                  std::string_view rule, std::string_view address, std::string_view request = {});
 
 }  // namespace cmcp

@@ -22,9 +22,12 @@ bool is_bad_port(std::uint16_t port)
     return std::find(std::begin(bad_ports), std::end(bad_ports), port) != std::end(bad_ports);
 }
 
-egress_verdict allowed(std::string rule) { return {true, std::move(rule), {}}; }
+egress_verdict allowed(std::string rule) { return {true, std::move(rule), {}, false}; }
 
-egress_verdict refused(std::string rule, std::string sentence) { return {false, std::move(rule), std::move(sentence)}; }
+egress_verdict refused(std::string rule, std::string sentence)
+{
+    return {false, std::move(rule), std::move(sentence), false};
+}
 
 egress_verdict not_listed(const host& who, std::uint16_t port)
 {
@@ -127,12 +130,13 @@ egress_policy egress_policy::from_settings(const settings& config, const std::ve
     return egress_policy(read_entries(config.web_allowed_domains, "WEB_ALLOWED_DOMAINS"), std::move(entries));
 }
 
-egress_policy egress_policy::of_sandbox(entries allow, entries ceiling, entries opened)
+egress_policy egress_policy::of_sandbox(entries allow, entries ceiling, entries opened, bool asks)
 {
     egress_policy policy;
     policy.domains_ = std::move(allow);
     policy.ceiling_ = std::move(ceiling);
     policy.opened_ = std::move(opened);
+    policy.asks_ = asks;
     return policy;
 }
 
@@ -143,9 +147,13 @@ egress_verdict egress_policy::judge(const host& who) const
     add_ports(ports, domains_);
     if (ceiling_) add_ports(ports, *ceiling_);
     add_ports(ports, opened_);
-    for (const auto port : ports)
-        if (auto verdict = judge(who, port); verdict.allowed) return verdict;
-    return judge(who, 443);
+    auto refusal = judge(who, 443);
+    for (const auto port : ports) {
+        auto verdict = judge(who, port);
+        if (verdict.allowed) return verdict;
+        if (verdict.asks && !refusal.asks) refusal = std::move(verdict);
+    }
+    return refusal;
 }
 
 bool egress_policy::names_port(const host& who, std::uint16_t port) const
@@ -157,11 +165,24 @@ bool egress_policy::names_port(const host& who, std::uint16_t port) const
     });
 }
 
+// A question for what is refused in any case would only trouble the user.
+bool egress_policy::may_ask(const host& who, std::uint16_t port) const
+{
+    const bool of_this_machine = who.name == "localhost" || who.name.ends_with(".localhost");
+    const auto refuses = [&](const auto& entry) { return entry.refuses && entry.names(who, port); };
+    if (!asks_ || of_this_machine || std::any_of(domains_.begin(), domains_.end(), refuses)) return false;
+    return !who.address || judge(who, *who.address, port).allowed;
+}
+
 // The operator's list comes first, because what it refuses no call can allow.
 egress_verdict egress_policy::judge_in_sandbox(const host& who, std::uint16_t port) const
 {
     if (!list_allows(*ceiling_, who, port, false)) return above_ceiling(who, port);
-    if (!list_allows(domains_, who, port, true)) return not_in_network(who, port);
+    if (!list_allows(domains_, who, port, true)) {
+        auto refusal = not_in_network(who, port);
+        refusal.asks = may_ask(who, port);
+        return refusal;
+    }
     return who.address ? judge(who, *who.address, port) : allowed("network");
 }
 

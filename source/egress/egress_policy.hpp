@@ -38,6 +38,7 @@ struct egress_verdict {
     bool allowed = false;
     std::string rule;      ///< short, for the audit line: "allowed", "loopback", "WEB_ALLOWED_DOMAINS"
     std::string sentence;  ///< why not, for the caller
+    bool asks = false;     ///< refused, but the user may be asked to allow it
 };
 
 /// Decides which names and addresses may be reached. A name is judged before it is resolved, each of its addresses
@@ -54,11 +55,13 @@ public:
     /// For the code in a sandbox. `allow`, the sandbox's own list, and `ceiling`, the operator's, must both allow; a
     /// list without an entry that allows, allows nothing. An address is allowed by an entry of addresses in `allow`
     /// alone. A port of another service than the web must stand in an entry of both. `opened`: what may be reached
-    /// though it is not public.
+    /// though it is not public. `asks`: the user may be asked for a host that `ceiling` allows and `allow` does not
+    /// name.
     static egress_policy of_sandbox(std::vector<egress_entry> allow, std::vector<egress_entry> ceiling,
-                                    std::vector<egress_entry> opened);
+                                    std::vector<egress_entry> opened, bool asks = false);
 
-    /// Whether any port of the host may be reached; if none, the refusal is the one of port 443.
+    /// Whether any port of the host may be reached; if none, the refusal is that of a port for which the user may be
+    /// asked, or else of port 443.
     egress_verdict judge(const host& who) const;
 
     /// Whether an entry that allows the host names this very port. The ceiling of a sandbox must name it, too; its
@@ -74,12 +77,14 @@ public:
 private:
     using entries = std::vector<egress_entry>;
     egress_verdict judge_in_sandbox(const host& who, std::uint16_t port) const;
+    bool may_ask(const host& who, std::uint16_t port) const;
     bool opened_by_name(const host& who, std::uint16_t port) const;
     bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
     entries domains_{egress_entry{}};
     entries opened_;
     std::optional<entries> ceiling_;  ///< the policy is of a sandbox
+    bool asks_ = false;
 };
 
 }  // namespace cmcp

@@ -38,6 +38,13 @@ struct egress_refusal {
 /// Connects to a port of a sandbox's own loopback. Throws std::runtime_error with a sentence.
 using way_into_sandbox = std::function<awaitable<asio::ip::tcp::socket>(std::uint16_t port)>;
 
+class egress_ticket;
+
+/// Asks the user whether a place may be reached that the ticket's policy leaves to him; waits for the answer. Where it
+/// is allowed, the policy allows it by then.
+using egress_question =
+    std::function<awaitable<egress_verdict>(std::shared_ptr<const egress_ticket>, host, std::uint16_t port)>;
+
 void note_egress_bytes(std::uint64_t more);  ///< for the figures
 
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
@@ -62,11 +69,16 @@ public:
     const std::string& request() const { return request_; }
     const std::string& principal() const { return principal_; }  ///< empty: the default caller, or the server itself
     const egress_policy& policy() const { return *policy_; }
+    void use(std::shared_ptr<const egress_policy> policy) { policy_ = std::move(policy); }  ///< from now on
     const egress_limits& limits() const { return limits_; }
 
     /// From now on the names of this machine mean the sandbox's, and nothing else may be reached.
     void lead_into(way_into_sandbox sandbox) { inside_ = std::move(sandbox); }
     const way_into_sandbox& inside() const { return inside_; }  ///< empty: the ticket is for the outside
+
+    /// For places that the policy leaves to the user.
+    void ask_by(egress_question question) { question_ = std::move(question); }
+    const egress_question& question() const { return question_; }  ///< empty: nobody is asked
 
     /// From now on what a client says first (TLS, HTTP) must be for the name that its connection is for.
     void hold_to_names() { held_to_names_ = true; }
@@ -108,6 +120,7 @@ private:
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
     way_into_sandbox inside_;
+    egress_question question_;
     bool held_to_names_ = false;
     std::shared_ptr<secret_source> secrets_;
     std::deque<egress_refusal> refusals_;

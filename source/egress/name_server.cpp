@@ -17,7 +17,7 @@ bool judge_name(egress_ticket& ticket, const host& who)
 {
     constexpr std::size_t most_noted = 32;
     const auto verdict = ticket.policy().judge(who);
-    if (verdict.allowed) return true;
+    if (verdict.allowed || verdict.asks) return true;
     const auto is_it = [&](const egress_refusal& each) { return each.host == who.name && each.port == 0; };
     const auto& noted = ticket.refusals();
     if (noted.size() >= most_noted || std::ranges::any_of(noted, is_it)) return false;

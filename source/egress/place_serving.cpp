@@ -60,7 +60,8 @@ awaitable<> proxy_connection::serve_place()
     speaks_ = dialect::other;
     std::optional<egress_error> refusal;
     try {
-        if (!upstream_) egress_check(*ticket_, place_->who, place_->port);
+        if (!upstream_) co_await egress_require(ticket_, place_->who, place_->port);
+        note_moved();
     } catch (const egress_error& failure) {
         refusal = failure;
     }

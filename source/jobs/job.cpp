@@ -90,42 +90,68 @@ json::object job::open_questions() const
     return open;
 }
 
-awaitable<json::object> job::ask(json::object questions)
-{
-    std::map<std::string, std::string> keys;
-    for (auto& member : questions) {
-        auto key = unused_key(std::string(member.key()));
-        questions_[key].request = std::move(member.value().as_object());
-        keys.emplace(member.key(), std::move(key));
-        ++open_;
+/// The questions of one ask(), which nobody answers any more when it ends.
+struct job::open_round {
+    open_round(std::shared_ptr<job> asks, json::object questions) : of(std::move(asks))
+    {
+        for (auto& member : questions) {
+            auto key = of->unused_key(std::string(member.key()));
+            of->questions_[key].request = std::move(member.value().as_object());
+            keys.emplace(member.key(), std::move(key));
+            ++of->open_;
+        }
+        of->asked_ = std::chrono::steady_clock::now();
+        of->touch();
+        of->changed_(of->record_.id);
+        of->event_.notify();
     }
-    asked_ = std::chrono::steady_clock::now();
-    touch();
-    changed_(record_.id);
+    open_round(const open_round&) = delete;
+    open_round& operator=(const open_round&) = delete;
+    ~open_round()
+    {
+        for (const auto& [name, key] : keys) {
+            const auto unanswered = of->questions_.find(key);
+            if (unanswered == of->questions_.end() || unanswered->second.answer) continue;
+            of->close(unanswered->second, nullptr);
+        }
+    }
+
+    std::shared_ptr<job> of;
+    std::map<std::string, std::string> keys;  // as the owner sees them
+};
+
+awaitable<std::optional<json::object>> job::ask(json::object questions, event::clock::time_point limit)
+{
+    const open_round round(shared_from_this(), std::move(questions));
     json::object answers;
-    for (const auto& [name, key] : keys) {
-        while (!answered(key)) co_await event_.wait();
+    for (const auto& [name, key] : round.keys) {
+        bool in_time = true;
+        while (!answered(key) && in_time) in_time = co_await event_.wait(limit);
+        if (!answered(key)) co_return std::nullopt;
         answers[name] = std::move(*questions_.at(key).answer);
         questions_.at(key).answer = nullptr;
     }
     co_return answers;
 }
 
-void job::answer(const json::object& responses)
+void job::close(question& of, json::value answer)
 {
-    if (ended()) return;
-    const auto open_before = open_;
-    for (const auto& member : responses) {
-        const auto question = questions_.find(std::string(member.key()));
-        if (question == questions_.end() || question->second.answer) continue;
-        question->second.answer = member.value().as_object();
-        question->second.request.clear();
-        --open_;
-    }
-    if (open_ == open_before) return;
+    of.answer = std::move(answer);
+    of.request.clear();
+    --open_;
     touch();
     if (open_ == 0) changed_(record_.id);
     event_.notify();
+}
+
+void job::answer(const json::object& responses)
+{
+    if (ended()) return;
+    for (const auto& member : responses) {
+        const auto question = questions_.find(std::string(member.key()));
+        if (question != questions_.end() && !question->second.answer)
+            close(question->second, member.value().as_object());
+    }
 }
 
 void job::cancel(std::string_view state, std::string_view reason)

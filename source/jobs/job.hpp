@@ -21,7 +21,7 @@ namespace cmcp {
 std::string job_label(const std::string& text);
 
 /// A job while it runs: its record, what it says and asks. job_register makes and ends it. Io thread only.
-class job {
+class job : public std::enable_shared_from_this<job> {
 public:
     /// `ends` is what cancel() cancels. `changed` is called when the job begins or ceases to wait for its owner.
     job(job_record record, std::shared_ptr<canceller> ends, std::function<void(const std::string& id)> changed);
@@ -44,7 +44,9 @@ public:
 
     /// Asks the owner several things ({key: {method, params}}); returns the answers by the same keys. The owner sees a
     /// key that was used before with a number, because keys are unique over a job's life.
-    awaitable<json::object> ask(json::object questions);
+    /// Nothing when they were not all answered before `limit`; they are taken back then, as when the coroutine ends.
+    awaitable<std::optional<json::object>> ask(json::object questions,
+                                               event::clock::time_point limit = event::clock::time_point::max());
 
     /// Takes the owner's answers, which are objects; those to no open question are ignored (SEP-2663).
     void answer(const json::object& responses);
@@ -57,7 +59,7 @@ public:
     void cancel(std::string_view state, std::string_view reason);
     const std::string& cancelled_as() const { return cancelled_as_; }  ///< a state; empty: not cancelled
 
-    /// Until something has been printed, noted or answered, or the job has ended; at most until `limit`.
+    /// Until something has been printed, noted, asked or answered, or the job has ended; at most until `limit`.
     awaitable<bool> wait(event::clock::time_point limit = event::clock::time_point::max())
     {
         return event_.wait(limit);
@@ -71,7 +73,10 @@ private:
         std::optional<json::value> answer;
     };
 
+    struct open_round;
+
     std::string unused_key(std::string key);
+    void close(question& of, json::value answer);
     bool answered(const std::string& key) const { return questions_.at(key).answer.has_value(); }
     void end(job_record record);
     void touch() { updated_ = std::chrono::system_clock::now(); }

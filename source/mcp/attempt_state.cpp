@@ -1,5 +1,6 @@
 #include "mcp/attempt_state.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/params.hpp"
@@ -77,6 +78,7 @@ void open_state(attempt_state& state, const stateless_request& incoming, const r
     if (now() > opened.at("until").as_int64()) refuse_attempt("`requestState` has expired: start over without it");
     state.tool_state = std::string(opened.at("state").as_string());
     state.answers = opened.at("answers").as_object();
+    state.job = cmcp::view_of(opened, "job");
 }
 
 }  // namespace
@@ -130,12 +132,14 @@ json::object input_required_result(const stateless_request& incoming, const inpu
     json::object result;
     result["resultType"] = "input_required";
     if (!needed.input_requests.empty()) result["inputRequests"] = needed.input_requests;
-    if (needed.request_state.empty() && used.empty() && !needed.input_requests.empty()) return result;
+    const bool has_state = !needed.request_state.empty() || !needed.job.empty() || !used.empty();
+    if (!has_state && !needed.input_requests.empty()) return result;
     json::object state;
     state["subject"] = subject_of(incoming);
     state["until"] = now() + lifetime_seconds;
     state["state"] = needed.request_state;
     state["answers"] = used;
+    if (!needed.job.empty()) state["job"] = needed.job;
     result["requestState"] = seal.seal(state);
     return result;
 }

@@ -31,6 +31,7 @@ private:
 struct attempt_state {
     json::object answers;    ///< of this attempt and of earlier ones, by key
     std::string tool_state;  ///< what the tool gave in input_required
+    std::string job;         ///< in which the call goes on that asked; empty: this attempt begins anew
 
     /// Throws rpc_error invalid_params for a state that was tampered with and for answers that are no objects.
     static attempt_state from(const stateless_request& incoming, const request_state& seal);

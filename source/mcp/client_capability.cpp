@@ -1,5 +1,6 @@
 #include "mcp/client_capability.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/rpc_error.hpp"
 
 #include <stdexcept>
@@ -58,6 +59,14 @@ bool has_capability(const json::object& declared, const json::object& needed)
         if (!has_capability(declaration->get_object(), member.value().get_object())) return false;
     }
     return true;
+}
+
+bool takes_question(const caller& who, std::string_view method, const json::object& params)
+{
+    if (!has_capability(who.client_capabilities, capability_needed(method, params))) return false;
+    if (method != "elicitation/create" || view_of(params, "mode") == "url") return true;
+    const auto& modes = who.client_capabilities.at("elicitation").as_object();
+    return modes.contains("form") || !modes.contains("url");
 }
 
 void require_capability(const caller& who, std::string_view method, const json::object& params)

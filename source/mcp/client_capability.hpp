@@ -13,6 +13,9 @@ json::object capability_needed(std::string_view method, const json::object& para
 
 bool has_capability(const json::object& declared, const json::object& needed);
 
+/// The same for a question. A client that names modes of elicitation takes forms only where it names them.
+bool takes_question(const caller& who, std::string_view method, const json::object& params);
+
 /// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
 void require_capability(const caller& who, std::string_view method, const json::object& params);
 

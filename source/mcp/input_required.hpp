@@ -12,6 +12,7 @@ namespace cmcp {
 struct input_required : std::exception {
     json::object input_requests;  ///< key -> {method, params}; may be empty when only state is handed back
     std::string request_state;    ///< opaque to the client, signed by the dispatcher; empty: none
+    std::string job;              ///< in which the call goes on meanwhile; empty: it has ended
 
     const char* what() const noexcept override { return "input required"; }
 };

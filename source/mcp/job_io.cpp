@@ -1,6 +1,5 @@
 #include "mcp/job_io.hpp"
 
-#include "mcp/client_capability.hpp"
 #include "mcp/modern_channel.hpp"
 
 #include <cmath>
@@ -38,6 +37,20 @@ awaitable<> job_io::log(log_severity, std::string, json::value data)
 
 awaitable<json::object> job_io::ask(std::string key, std::string method, json::object params)
 {
+    const auto never = event::clock::time_point::max();
+    auto result = co_await ask_until(std::move(key), std::move(method), std::move(params), never);
+    co_return std::move(*result);
+}
+
+awaitable<std::optional<json::object>> job_io::ask_meanwhile(std::string key, std::string method, json::object params,
+                                                             std::chrono::milliseconds limit)
+{
+    return ask_until(std::move(key), std::move(method), std::move(params), event::clock::now() + limit);
+}
+
+awaitable<std::optional<json::object>> job_io::ask_until(std::string key, std::string method, json::object params,
+                                                         event::clock::time_point limit)
+{
     if (asks_ == nullptr) throw std::logic_error("a run in the background cannot ask anything");
     require_capability(*asks_, method, params);
     json::object question;
@@ -45,8 +58,9 @@ awaitable<json::object> job_io::ask(std::string key, std::string method, json::o
     question["params"] = std::move(params);
     json::object questions;
     questions[key] = std::move(question);
-    json::object answers = co_await job_->ask(std::move(questions));
-    co_return std::move(answers.begin()->value().as_object());
+    auto answers = co_await job_->ask(std::move(questions), limit);
+    if (!answers) co_return std::nullopt;
+    co_return std::move(answers->begin()->value().as_object());
 }
 
 }  // namespace cmcp

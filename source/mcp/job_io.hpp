@@ -2,6 +2,7 @@
 
 #include "jobs/job_register.hpp"
 #include "mcp/caller.hpp"
+#include "mcp/client_capability.hpp"
 #include "mcp/request_io.hpp"
 
 #include <memory>
@@ -24,9 +25,18 @@ public:
     void queued(std::size_t place) override { job_->queue(place); }
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
+    bool can_ask(std::string_view method, const json::object& params) const override
+    {
+        return asks_ != nullptr && takes_question(*asks_, method, params);
+    }
+    awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method, json::object params,
+                                                         std::chrono::milliseconds limit) override;
     void close_stream_for_polling() override {}
 
 private:
+    awaitable<std::optional<json::object>> ask_until(std::string key, std::string method, json::object params,
+                                                     event::clock::time_point limit);
+
     job_register& jobs_;
     std::shared_ptr<job> job_;
     const caller* asks_;

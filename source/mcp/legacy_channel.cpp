@@ -1,6 +1,5 @@
 #include "mcp/legacy_channel.hpp"
 
-#include "async/event.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/client_capability.hpp"
 
@@ -47,6 +46,7 @@ public:
 
     std::int64_t id() const { return id_; }
     void sent() { sent_ = true; }
+    void forget() { sent_ = false; }  ///< it is taken back already
 
 private:
     std::shared_ptr<session> who_;
@@ -66,6 +66,26 @@ legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<mes
 
 awaitable<json::object> legacy_channel::ask(std::string, std::string method, json::object params)
 {
+    const auto never = event::clock::time_point::max();
+    auto result = co_await ask_until(std::move(method), std::move(params), never);
+    co_return std::move(*result);
+}
+
+bool legacy_channel::can_ask(std::string_view method, const json::object& params) const
+{
+    return takes_question(who_->who, method, params);
+}
+
+awaitable<std::optional<json::object>> legacy_channel::ask_meanwhile(std::string, std::string method,
+                                                                     json::object params,
+                                                                     std::chrono::milliseconds limit)
+{
+    return ask_until(std::move(method), std::move(params), event::clock::now() + limit);
+}
+
+awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string method, json::object params,
+                                                                 event::clock::time_point limit)
+{
     const auto needed = capability_needed(method, params);
     if (!has_capability(who_->who.client_capabilities, needed))
         throw rpc_error(rpc_code::invalid_params, "the client did not declare the capability " +
@@ -78,17 +98,25 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
     open_question.sent();
-    while (!waiting->done) co_await waiting->arrived.wait();
+    bool in_time = true;
+    while (!waiting->done && in_time) in_time = co_await waiting->arrived.wait(limit);
+    if (!waiting->done) {
+        open_question.forget();
+        question_ids late{open_question.id()};
+        auto taking_back = take_back_questions(sink_, std::move(late), "nobody answered in time");
+        co_await std::move(taking_back);
+        co_return std::nullopt;
+    }
     if (waiting->failure) throw *waiting->failure;
     co_return std::move(waiting->result);
 }
 
-awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids)
+awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids, std::string why)
 {
     for (const auto id : ids) {
         json::object params;
         params["requestId"] = id;
-        params["reason"] = "the request that asked has ended";
+        params["reason"] = why;
         outgoing message;
         message.text = jsonrpc::encode_notification("notifications/cancelled", params);
         co_await sink->send(std::move(message));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "mcp/request_channel.hpp"
 #include "mcp/session.hpp"
 
@@ -17,8 +18,13 @@ public:
                    question_ids& abandoned);
 
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
+    bool can_ask(std::string_view method, const json::object& params) const override;
+    awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method, json::object params,
+                                                         std::chrono::milliseconds limit) override;
 
 private:
+    awaitable<std::optional<json::object>> ask_until(std::string method, json::object params,
+                                                     event::clock::time_point limit);
     bool lets_through(log_severity level) const override { return level >= who_->log_threshold; }
 
     std::shared_ptr<session> who_;
@@ -26,6 +32,6 @@ private:
 };
 
 /// Tells the client that it need not answer (notifications/cancelled).
-awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids);
+awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids, std::string why);
 
 }  // namespace cmcp

@@ -12,12 +12,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 namespace cmcp {
 
 namespace {
 
-constexpr int most_rounds = 16;
+constexpr int most_rounds = 64;
+constexpr std::chrono::minutes patience_elsewhere{1};
 constexpr std::size_t most_subscriptions_of_session = 1000;
 constexpr std::size_t longest_uri = 8192;
 
@@ -95,6 +97,7 @@ public:
     std::shared_ptr<session> from;
     std::optional<legacy_channel> channel;
     int rounds = 0;
+    bool elsewhere = false;  ///< another node asks, whose call may not wait for the answer
 };
 
 legacy_request& as_legacy(served_request& request) { return static_cast<legacy_request&>(request); }
@@ -170,6 +173,7 @@ awaitable<json::object> legacy_era::attempt_on(served_request& request, std::str
 {
     auto& legacy = as_legacy(request);
     prepare(legacy);
+    legacy.elsewhere = true;
     auto params = params_elsewhere(legacy);
     json::object result = co_await call_elsewhere(offered_, request, std::move(node), std::move(params));
     if (view_of(result, "resultType") == "input_required") {
@@ -190,7 +194,13 @@ awaitable<std::optional<json::object>> legacy_era::ask(served_request& request, 
         std::string key(member.key());
         std::string method(question.at("method").as_string());
         auto params = optional_object(question, "params");
-        json::object answer = co_await request.io().ask(key, std::move(method), std::move(params));
+        auto& io = request.io();
+        if (as_legacy(request).elsewhere && io.can_ask(method, params)) {
+            auto answer = co_await io.ask_meanwhile(key, std::move(method), std::move(params), patience_elsewhere);
+            if (answer) request.context->input_responses[key] = std::move(*answer);
+            continue;
+        }
+        json::object answer = co_await io.ask(key, std::move(method), std::move(params));
         request.context->input_responses[key] = std::move(answer);
     }
     request.context->request_state = needed.request_state;

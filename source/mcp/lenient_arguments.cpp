@@ -78,6 +78,16 @@ void parse_text(json::value& value, json::kind wanted)
     if (!failure && parsed.kind() == wanted) value = std::move(parsed);
 }
 
+// "ask" for {"ask": true}, where the object has such a switch.
+void switch_on(json::value& value, const json::object& schema)
+{
+    const auto text = text_in(value);
+    if (!text || type_of(object_of(object_of(schema, "properties"), *text)) != "boolean") return;
+    json::object object(value.storage());
+    object[*text] = true;
+    value = std::move(object);
+}
+
 void value_as_meant(json::value& value, const json::object& schema);
 
 void list_as_meant(json::value& value, const json::object& schema)
@@ -94,6 +104,7 @@ void list_as_meant(json::value& value, const json::object& schema)
 void object_as_meant(json::value& value, const json::object& schema)
 {
     parse_text(value, json::kind::object);
+    switch_on(value, schema);
     if (auto* object = value.if_object()) take_as_meant(*object, schema);
 }
 

@@ -28,6 +28,12 @@ log_severity severity_from(const json::value& name, std::string_view member)
                         "` must be one of debug, info, notice, warning, error, critical, alert, emergency");
 }
 
+awaitable<std::optional<json::object>> request_io::ask_meanwhile(std::string, std::string, json::object,
+                                                                 std::chrono::milliseconds)
+{
+    throw std::logic_error("this call's client cannot be asked: see can_ask()");
+}
+
 std::string request_io::become_task(std::string)
 {
     throw std::logic_error("this call cannot become a task: see takes_task()");

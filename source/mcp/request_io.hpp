@@ -4,6 +4,7 @@
 #include "jsonrpc/json.hpp"
 #include "mcp/call_activity.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,6 +63,16 @@ public:
     /// thrown, which ends this call with an input-required result.
     /// Throws rpc_error when the client lacks the capability or answers with an error.
     virtual awaitable<json::object> ask(std::string key, std::string method, json::object params) = 0;
+
+    /// Whether ask_meanwhile() can ask the client this.
+    virtual bool can_ask(std::string_view, const json::object&) const { return false; }
+
+    /// Asks while the call goes on, in any revision, beside what else the call does. In 2026-07-28 the call becomes a
+    /// task, or where the client takes none it goes on in the background under the request state that ends its request,
+    /// and the client's next attempt answers and waits for the same call. Nothing when no answer came within `limit`;
+    /// the question is taken back then. Only where can_ask(). Throws rpc_error.
+    virtual awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method,
+                                                                 json::object params, std::chrono::milliseconds limit);
 
     /// Lets the client poll: ends the stream of this request, which the client resumes (2025-11-25).
     virtual void close_stream_for_polling() = 0;

@@ -25,7 +25,10 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
     if (request->life.now() != request_life::state::answering) {
         auto work = rules.result_of(request, offered);
         done = co_await run_request_to_end(request, std::move(work));
-        if (!request->abandoned.empty()) co_await take_back_questions(request->reply, request->abandoned);
+        if (!request->abandoned.empty()) {
+            std::string why = "the request that asked has ended";
+            co_await take_back_questions(request->reply, request->abandoned, std::move(why));
+        }
         if (request->cancelled()) co_return;
         if (done.result) rules.complete(*request, *done.result);
     }

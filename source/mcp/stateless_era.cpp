@@ -4,6 +4,7 @@
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/held_subscription.hpp"
+#include "mcp/job_attempt.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "mcp/reserved_names.hpp"
@@ -95,6 +96,7 @@ job_record description_of(const stateless_request& request)
 // A caller that asked for progress watches its stream, which a task would end.
 std::chrono::milliseconds patience(const stateless_request& request, const task_limits& limits)
 {
+    if (!declares_tasks(request.own)) return std::chrono::milliseconds(0);
     return request.meta().contains("progressToken") ? std::chrono::milliseconds(0) : limits.after;
 }
 
@@ -113,6 +115,7 @@ public:
     params_on_loan(stateless_request& to, std::shared_ptr<stateless_request> work, std::shared_ptr<task_call> call)
         : to_(to), work_(std::move(work)), call_(std::move(call))
     {
+        to_.params["name"] = work_->params.at("name");  // which a request state is bound to
     }
     params_on_loan(const params_on_loan&) = delete;
     params_on_loan& operator=(const params_on_loan&) = delete;
@@ -168,13 +171,14 @@ void stateless_era::check(served_request& request) const
     if (!known || !offers(offered_, method)) refuse_method(method);
 }
 
-bool stateless_era::may_become_task(const stateless_request& request) const
+bool stateless_era::may_go_on(const stateless_request& request) const
 {
     if (request.method != "tools/call") return false;
     const auto* name = request.params.if_contains("name");
     if (!name || !name->is_string()) return false;
     const auto* called = offered_.tools.find(std::string_view(name->get_string()));
-    return called && called->definition().tasks != task_use::never && declares_tasks(request.own);
+    if (!called || called->definition().tasks == task_use::never) return false;
+    return declares_tasks(request.own) || request.own.client_capabilities.contains("elicitation");
 }
 
 // `reply` is where the call's notifications go; `becoming` null: it cannot become a task.
@@ -199,7 +203,10 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     if (!request.context) {
         if (request.method == "server/discover") return finished(discover(request.own));
         if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
-        if (may_become_task(request)) return attempt_detachable(request);
+        if (request.method == "tools/call" && request.params.contains("requestState"))
+            if (auto state = attempt_state::from(request, states_); !state.job.empty())
+                return go_on(tasks_, request, std::move(state), states_);
+        if (may_go_on(request)) return attempt_detachable(request);
         prepare(request, request.reply, nullptr);
     }
     return find_shared_method(request.method)(offered_, request);
@@ -222,15 +229,21 @@ awaitable<json::object> stateless_era::attempt_detachable(stateless_request& req
     prepare(*work, request.reply, call);
     tasks_.jobs().run(request.method, carry_out(call, work, result_of(work, offered_)), work);
     co_await call->wait(limit);
+    if (call->became() && declares_tasks(request.own)) co_return task_of(request, call->became()->record());
     if (call->became()) {
-        const auto record = call->became()->record();
-        request.task = record.id;
-        auto result = tasks_.describe(record);
-        result["resultType"] = "task";
+        auto result = co_await wait_for_job(tasks_, request, call->became()->record().id, states_);
         co_return result;
     }
     request.facts = std::move(work->facts);
     co_return result_of_work(call->take_ending());
+}
+
+json::object stateless_era::task_of(stateless_request& request, const job_record& record) const
+{
+    request.task = record.id;
+    auto result = tasks_.describe(record);
+    result["resultType"] = "task";
+    return result;
 }
 
 awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)

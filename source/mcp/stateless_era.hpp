@@ -14,7 +14,8 @@ namespace cmcp {
 
 constexpr std::string_view listen_method = "subscriptions/listen";
 
-/// Revision 2026-07-28: every request stands for itself. A question ends the call, unless it has become a task.
+/// Revision 2026-07-28: every request stands for itself. A question ends its request. The call ends with it, unless it
+/// has become a task, or goes on in a job until the client's next attempt (request_io::ask_meanwhile).
 class stateless_era final : public era {
 public:
     /// `secret`: as core_limits::shared_secret.
@@ -36,10 +37,11 @@ public:
                                       std::shared_ptr<session> from);
 
 private:
-    bool may_become_task(const stateless_request& request) const;
+    bool may_go_on(const stateless_request& request) const;
     void prepare(stateless_request& request, std::shared_ptr<message_sink> reply,
                  std::shared_ptr<task_call> becoming) const;
     awaitable<json::object> attempt_detachable(stateless_request& request);
+    json::object task_of(stateless_request& request, const job_record& record) const;
     outcome end_of_subscription(const json::value& id) const;
     std::string node_of_task(const stateless_request& request, std::string_view id) const;
     std::shared_ptr<void> observe_task(const stateless_request& request, const change& what,

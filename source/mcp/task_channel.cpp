@@ -2,16 +2,6 @@
 
 namespace cmcp {
 
-namespace {
-
-awaitable<std::optional<json::object>> answers_to(std::shared_ptr<job> asking, json::object questions)
-{
-    json::object answers = co_await asking->ask(std::move(questions));
-    co_return std::optional(std::move(answers));
-}
-
-}  // namespace
-
 std::string task_channel::become_task(std::string status_message) { return call_->become(status_message).record().id; }
 
 job_io* task_channel::background()
@@ -52,8 +42,20 @@ awaitable<json::object> task_channel::ask(std::string key, std::string method, j
 
 awaitable<std::optional<json::object>> task_channel::ask_in_place(json::object questions)
 {
-    if (call_->became()) return answers_to(call_->became(), std::move(questions));
+    if (call_->became()) return call_->became()->ask(std::move(questions));
     return modern_channel::ask_in_place(std::move(questions));
+}
+
+bool task_channel::can_ask(std::string_view method, const json::object& params) const
+{
+    return takes_question(who(), method, params);
+}
+
+awaitable<std::optional<json::object>> task_channel::ask_meanwhile(std::string key, std::string method,
+                                                                   json::object params, std::chrono::milliseconds limit)
+{
+    call_->become("waits for an answer");
+    return background()->ask_meanwhile(std::move(key), std::move(method), std::move(params), limit);
 }
 
 void task_channel::close_stream_for_polling()

@@ -139,8 +139,8 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, calle
     const auto process = one->process;
     kernel_outcome outcome;
     kernel_answer answer;
-    auto running = run_once(process, std::move(who), io, where, std::move(code), std::move(options), answer);
-    outcome.done = co_await runs_.scanned(std::move(where), std::move(running));
+    auto running = run_once(process, who, io, where, std::move(code), std::move(options), answer);
+    outcome.done = co_await runs_.scanned(std::move(who), io, std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
     outcome.displays = std::move(answer.displays);
     const std::string loss = loss_before(*one, answer.earlier);
@@ -157,7 +157,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
                                                 kernel_answer& answer)
 {
     auto request = runs_.base(where);
-    const auto time = runs_.python_terms().time(options);
+    const auto time = runs_.time_of(runs_.python_terms(), where, options);
     limit(request, time);
     const auto began = clock::now();
     const auto right = runs_.sandboxes().tools().give(who, where.id);

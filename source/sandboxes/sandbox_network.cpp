@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t most_hosts = 100;
 constexpr std::size_t longest_entry = 260;
 constexpr std::chrono::minutes idle_limit{15};
+constexpr const char* ask_entry = "?";       // of a record, and never a host
 constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
 
 template <class Protocol>
@@ -66,6 +67,9 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
       config_(config),
       backend_(backend),
       store_(store),
+      questions_(
+          config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
+          [this](const auto& id) { use_policy(id); }),
       lists_(network_lists::of(config)),
       secrets_(config),
       guard_(executor, std::make_shared<const egress_policy>())
@@ -83,6 +87,7 @@ sandbox_network::~sandbox_network() { stop(); }
 
 void sandbox_network::stop()
 {
+    questions_.stop();
     backend_.on_doors({});
     serve_tools_ = nullptr;
     live_.clear();
@@ -125,7 +130,7 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
 {
     const bool may = who.scopes.covers(scope::web);
     if (!wish) return may && offered() && backend_.can_have_doors() ? joined(lists_.usual, ",") : std::string();
-    if (wish->allow.empty()) return {};
+    if (wish->allow.empty() && !wish->ask) return {};
     if (!may)
         throw sandbox_error("NotAvailable", "A network for a sandbox needs the scope mcp:web, which you do not have.");
     if (!offered())
@@ -138,15 +143,27 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
     if (wish->allow.size() > most_hosts)
         throw sandbox_error("InvalidArgument",
                             "network: at most " + std::to_string(most_hosts) + " hosts can be allowed.");
+    if (wish->ask && config_.sandbox_network_ask.count() == 0)
+        throw sandbox_error("NotAvailable",
+                            "This server asks nobody about networks (SANDBOX_NETWORK_ASK is 0): leave \"ask\" out and "
+                            "name the hosts in \"allow\".");
     for (const auto& entry : wish->allow) check(entry);
-    return joined(wish->allow, ",");
+    auto entries = wish->allow;
+    if (wish->ask) entries.insert(entries.begin(), ask_entry);
+    return joined(entries, ",");
+}
+
+bool sandbox_network::asks_in(const sandbox_record& record)
+{
+    const auto entries = split(record.network, ',');
+    return std::ranges::find(entries, ask_entry) != entries.end();
 }
 
 std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
 {
     std::vector<std::string> all;
     for (const auto each : split(record.network, ','))
-        if (!each.empty()) all.emplace_back(each);
+        if (!each.empty() && each != ask_entry) all.emplace_back(each);
     return all;
 }
 
@@ -204,14 +221,14 @@ std::string sandbox_network::note_on_secrets(const sandbox_record& of)
 // A record may be older than the operator's present lists, which count.
 std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, bool with_secrets)
 {
-    auto allowed = read_entries(hosts_in(of), "network");
-    auto policy = std::make_shared<const egress_policy>(
-        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened));
     egress_limits limits;
     limits.bytes = config_.sandbox_network_bytes;
     limits.connections = config_.sandbox_network_connections;
-    limits.idle = idle_limit;
-    auto ticket = guard_.issue(of.id, std::move(policy), limits);
+    limits.idle = idle_limit + config_.sandbox_network_ask;
+    auto ticket = guard_.issue(of.id, policy_of(of), limits);
+    ticket->ask_by([this, id = of.id](std::shared_ptr<const egress_ticket> by, host who, std::uint16_t port) {
+        return questions_.ask(id, std::move(by), std::move(who), port);
+    });
     ticket->belong_to(of.owner);
     ticket->hold_to_names();
     if (with_secrets) ticket->hold_secrets(secrets_.source_for(of));
@@ -232,6 +249,7 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
     }
     const auto record = store_.find(cell.principal, cell.cell);
     if (!record || doors.size() <= first_named_door) return;
+    questions_.forget_refusals(cell.cell);
     auto live = std::make_unique<live_network>(executor_);
     live->has_secrets = !begins.empty() && begins.mapped();
     *live->ticket = issue(*record, live->has_secrets);
@@ -249,9 +267,35 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
 
 void sandbox_network::renew(const sandbox_record& of)
 {
+    questions_.renew(of.id);
     const auto live = live_.find(of.id);
     if (live != live_.end())
         *live->second->ticket = of.network.empty() ? nullptr : issue(of, live->second->has_secrets);
+}
+
+// Connections go on, in contrast to renew(): the one that was asked about waits among them.
+void sandbox_network::use_policy(const std::string& id)
+{
+    const auto live = live_.find(id);
+    if (live == live_.end() || !*live->second->ticket) return;
+    if (const auto record = store_.find_of_any(id)) (*live->second->ticket)->use(policy_of(*record));
+}
+
+bool sandbox_network::keep(const std::string& id, const std::string& place)
+{
+    auto record = store_.find_of_any(id);
+    if (!record || !asks_in(*record) || hosts_in(*record).size() >= most_hosts) return false;
+    store_.set_network(id, record->network + "," + place);
+    return true;
+}
+
+std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_record& of) const
+{
+    auto hosts = hosts_in(of);
+    for (auto& each : questions_.allowed_for_runs(of.id)) hosts.push_back(std::move(each));
+    auto allowed = read_entries(hosts, "network");
+    return std::make_shared<const egress_policy>(
+        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened, asks(of)));
 }
 
 void sandbox_network::reload()
@@ -265,6 +309,7 @@ void sandbox_network::reload()
 
 void sandbox_network::forget(const std::string& id)
 {
+    questions_.forget(id);
     live_.erase(id);
     begins_.erase(id);
     secrets_.forget(id);

@@ -6,6 +6,7 @@
 #include "mcp/caller.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/network_lists.hpp"
+#include "sandboxes/network_questions.hpp"
 #include "sandboxes/sandbox_secrets.hpp"
 #include "store/sandbox_store.hpp"
 
@@ -20,7 +21,8 @@ namespace cmcp {
 
 /// The network that a caller wants for a sandbox.
 struct network_wish {
-    std::vector<std::string> allow;  ///< hosts, as in SANDBOX_NETWORK_ALLOWED; none: no network
+    std::vector<std::string> allow;  ///< hosts, as in SANDBOX_NETWORK_ALLOWED
+    bool ask = false;                ///< the user is asked for others; without this and hosts: no network
 };
 
 /// The networks of sandboxes. A sandbox reaches the hosts of its record that the operator's lists allow, too, through
@@ -42,6 +44,19 @@ public:
     std::string hosts_of(const caller& who, const std::optional<network_wish>& wish) const;
 
     static std::vector<std::string> hosts_in(const sandbox_record& record);
+    static bool asks_in(const sandbox_record& record);  ///< whether the user is asked for others
+
+    /// Runs `work` of a call in the sandbox, whose client is asked meanwhile where the network asks.
+    template <class T>
+    awaitable<T> with_user(sandbox_record where, caller who, request_io& io, awaitable<T> work)
+    {
+        network_caller asking(questions_, where.id, where.name, who, io);
+        auto value = co_await with_questions(asking, std::move(work));
+        co_return value;
+    }
+
+    /// The places that users have allowed since the last call, in words for a result.
+    std::vector<std::string> take_notes(const std::string& id) { return questions_.take_notes(id); }
 
     /// Cells have the door for tools from now on, which `serve` takes with the sandbox's id; an empty one when the cell
     /// has ended. To be called before the first run.
@@ -81,6 +96,10 @@ private:
     struct live_network;
 
     void check(const std::string& entry) const;
+    bool asks(const sandbox_record& of) const { return config_.sandbox_network_ask.count() > 0 && asks_in(of); }
+    std::shared_ptr<const egress_policy> policy_of(const sandbox_record& of) const;
+    bool keep(const std::string& id, const std::string& place);
+    void use_policy(const std::string& id);
     void open(const sandbox::cell_name& cell, std::vector<unique_fd> doors);
     std::shared_ptr<egress_ticket> issue(const sandbox_record& of, bool with_secrets);
     bool begins_with_secrets(const std::string& id, bool has_some);
@@ -89,6 +108,7 @@ private:
     const settings& config_;
     sandbox::backend& backend_;
     sandbox_store& store_;
+    network_questions questions_;
     network_lists lists_;
     sandbox_secrets secrets_;
     std::map<std::string, bool> begins_;  ///< with secrets, by sandbox whose cell has not reported its doors yet

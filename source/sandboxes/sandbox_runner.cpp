@@ -20,6 +20,12 @@ constexpr std::chrono::seconds time_of_trial{30};  // the first compilation of s
 
 constexpr const char* read_anywhere = "REPLY=$(cat <&3); exec 3<&-; eval \"$REPLY\"";
 
+void add_sentence(std::string& note, const std::string& sentence)
+{
+    if (!note.empty()) note += ' ';
+    note += sentence;
+}
+
 void check_source(std::string_view field, const std::string& source)
 {
     if (source.size() <= longest_source && source.find('\0') == std::string::npos) return;
@@ -86,6 +92,14 @@ std::string sandbox_runner::search_path(const sandbox_record& where) const
     return in_image(where) ? sandboxes_.images().of(where).search_path() : "/usr/local/bin:/usr/bin:/bin";
 }
 
+std::chrono::milliseconds sandbox_runner::time_of(const run_terms& terms, const sandbox_record& where,
+                                                  const run_options& options) const
+{
+    const auto time = terms.time(options);
+    const bool asks = !options.timeout && !options.background && sandbox_network::asks_in(where);
+    return asks ? time + config_.sandbox_network_ask : time;
+}
+
 sandbox::run_request sandbox_runner::base(const sandbox_record& where) const { return request_for(where, true); }
 sandbox::run_request sandbox_runner::apart(const sandbox_record& where) const { return request_for(where, false); }
 
@@ -139,7 +153,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
-    request.limits.wall = python_terms_.time(options);
+    request.limits.wall = time_of(python_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -161,7 +175,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
     add_tools_to_python(request);
-    request.limits.wall = command_terms_.time(options);
+    request.limits.wall = time_of(command_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -212,7 +226,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
                                                    " is in the sandbox (" + std::string(known->programs) + ")." +
                                                    (in_image(where) ? "" : " " + languages_->sentence()));
     auto request = program_request(where, *known, program, std::move(source));
-    request.limits.wall = python_terms_.time(options);
+    request.limits.wall = time_of(python_terms_, where, options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -221,8 +235,8 @@ awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandb
 {
     auto ticket = request.tools ? sandboxes_.tools().give(who, where.id) : tool_rights::ticket();
     if (request.tools) request.environment.emplace_back(tool_rights::variable, ticket.text());
-    auto running = with_tools(std::move(who), io, std::move(request), std::move(options), std::move(ticket));
-    auto work = scanned(where, std::move(running));
+    auto running = with_tools(who, io, std::move(request), std::move(options), std::move(ticket));
+    auto work = scanned(std::move(who), io, where, std::move(running));
     return guarded(std::move(where), std::move(work));
 }
 
@@ -240,16 +254,20 @@ awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io
     co_return place;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::scanned(sandbox_record where, awaitable<run_outcome> work)
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
+                                                   awaitable<run_outcome> work)
 {
     const auto workspace = sandboxes_.places().workspace(where.id);
     auto look = scan_tree(workspace);
     auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
+    if (sandbox_network::asks_in(where))
+        work = sandboxes_.network().with_user(where, std::move(who), io, std::move(work));
     outcome.run = co_await std::move(work);
     name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
     if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
+    for (const auto& each : sandboxes_.network().take_notes(where.id)) add_sentence(outcome.run.note, each);
     for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));

@@ -40,6 +40,11 @@ public:
     /// The languages of code(); before its first call.
     void use(language_trials& languages) { languages_ = &languages; }
 
+    /// The wall time of a run. Where its caller names none and may be asked about the network, an answer has its time,
+    /// too.
+    std::chrono::milliseconds time_of(const run_terms& terms, const sandbox_record& where,
+                                      const run_options& options) const;
+
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
 
@@ -64,8 +69,8 @@ public:
     template <class T>
     awaitable<T> guarded(sandbox_record where, awaitable<T> work);
 
-    /// A run in a sandbox, with the files that it made or changed.
-    awaitable<sandbox_outcome> scanned(sandbox_record where, awaitable<run_outcome> work);
+    /// A run in a sandbox, with the files that it made or changed. Its caller may be asked about the sandbox's network.
+    awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, awaitable<run_outcome> work);
 
 private:
     sandbox::run_request request_for(const sandbox_record& where, bool beside_others) const;

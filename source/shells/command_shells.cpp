@@ -155,7 +155,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     const auto one = shell_of(where);
     turn mine(one);
     co_await mine.wait();
-    const auto place = co_await runs_.admit(std::move(who), io, options.background);
+    const auto place = co_await runs_.admit(who, io, options.background);
     if (!one->lives()) {
         co_await make_room(where.owner);
         start(*one, where);
@@ -163,7 +163,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     const auto shell = one->shell;
     command_answer answer;
     auto running = run_once(shell, io, where, std::move(command), std::move(options), answer);
-    auto outcome = co_await runs_.scanned(where, std::move(running));
+    auto outcome = co_await runs_.scanned(std::move(who), io, where, std::move(running));
     if (outcome.run.end.exit_code != 0) co_await look_at_limit(outcome.run, where.id);
     const std::string note = note_of(*shell, answer);
     if (!note.empty()) outcome.run.note += (outcome.run.note.empty() ? "" : " ") + note;
@@ -185,7 +185,7 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
                                                 command_answer& answer)
 {
     const auto request = runs_.base(where);
-    const auto time = runs_.command_terms().time(options);
+    const auto time = runs_.time_of(runs_.command_terms(), where, options);
     const auto began = event::clock::now();
     std::string folder = options.working_dir;
     if (!folder.empty() && !folder.starts_with('/')) folder = config_.sandbox_work_dir + "/" + folder;

@@ -98,3 +98,25 @@ TEST_CASE("a port is named by an entry of the sandbox and one of the operator or
     CHECK_FALSE(named(sandbox_rules({"!a.test:5432"}, {"*"}), 5432));
     CHECK_FALSE(named(sandbox_rules({"b.test:5432"}, {"*"}), 5432));
 }
+
+TEST_CASE("a network that asks leaves to its user what the operator allows and its own list does not name")
+{
+    const auto rules = [](std::vector<std::string> allow) {
+        const auto read = [](const std::vector<std::string>& all) { return read_entries(all, "test"); };
+        return egress_policy::of_sandbox(read(allow), read({"*", "!not.test", "git.test:22"}), read({"10.1.2.3"}),
+                                         true);
+    };
+    const auto policy = rules({"a.test", "!bad.test"});
+    const auto asks = [&](const char* name, std::uint16_t port) { return policy.judge(read_host(name), port).asks; };
+    CHECK(asks("b.test", 443));
+    CHECK(asks("git.test", 22));
+    CHECK(asks("93.184.216.34", 443));
+    CHECK(asks("10.1.2.3", 443));
+    CHECK(policy.judge(read_host("a.test"), 443).allowed);
+    for (const char* name : {"a.test", "bad.test", "not.test", "localhost", "a.localhost", "10.1.2.4", "127.0.0.1",
+                             "169.254.169.254", "::1"})
+        CHECK_FALSE(asks(name, 443));
+    CHECK_FALSE(asks("b.test", 22));
+    CHECK(policy.judge(read_host("git.test")).asks);
+    CHECK_FALSE(sandbox_rules({"a.test"}, {"*"}).judge(read_host("b.test"), 443).asks);
+}

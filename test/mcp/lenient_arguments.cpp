@@ -15,7 +15,7 @@ constexpr auto drawing = R"({"type":"object","additionalProperties":false,"requi
     "color":{"type":"string","enum":["red","Blue"]},
     "tags":{"type":"array","items":{"type":"string"}},
     "points":{"type":"array","items":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},
-    "style":{"type":"object","properties":{"width":{"type":"integer"}}},
+    "style":{"type":"object","properties":{"width":{"type":"integer"},"bold":{"type":"boolean"}}},
     "extra":{"description":"anything"},
     "either":{"type":["string","null"]}}})";
 
@@ -35,6 +35,8 @@ TEST_CASE("arguments are taken as they are meant")
     const std::pair<const char*, const char*> pairs[] = {
         {R"({"title":null,"count":null,"tags":null})", R"({})"},
         {R"({"count":"5"})", R"({"count":5})"},
+        {R"({"style":"bold"})", R"({"style":{"bold":true}})"},
+        {R"({"style":"width"})", R"({"style":"width"})"},
         {R"({"count":5.0})", R"({"count":5})"},
         {R"({"count":" 5.0 "})", R"({"count":5})"},
         {R"({"size":"-2.5"})", R"({"size":-2.5E0})"},

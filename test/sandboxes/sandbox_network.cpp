@@ -73,3 +73,23 @@ TEST_CASE("where sandboxes can have no network, asking for one says why")
     CHECK_THROWS_WITH(without.hosts(allow({"a.example"})), Catch::Contains("no network"));
     CHECK(without.hosts(std::nullopt).empty());
 }
+
+TEST_CASE("a network that asks is kept as such, beside its hosts")
+{
+    network_rig rig({"none"}, {"*.example"});
+    network_wish wish = allow({"a.example"});
+    wish.ask = true;
+    CHECK(rig.hosts(wish) == "?,a.example");
+    wish.allow.clear();
+    CHECK(rig.hosts(wish) == "?");
+    sandbox_record record;
+    record.network = "?,a.example";
+    CHECK(sandbox_network::asks_in(record));
+    CHECK(sandbox_network::hosts_in(record) == std::vector<std::string>{"a.example"});
+    record.network = "a.example";
+    CHECK_FALSE(sandbox_network::asks_in(record));
+    CHECK_THROWS_WITH(rig.hosts(allow({"?"})), Catch::Contains("is no entry"));
+    CHECK_THROWS_WITH(rig.hosts(wish, scope_set(scope::run) | scope::sandboxes), Catch::Contains("mcp:web"));
+    rig.config.sandbox_network_ask = {};
+    CHECK_THROWS_WITH(rig.hosts(wish), Catch::Contains("SANDBOX_NETWORK_ASK"));
+}
