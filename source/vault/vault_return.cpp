@@ -211,7 +211,10 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
     const auto& own = sandboxes_.handles().node();
     if (sandboxes_.store().find_of_any(handle)) co_return own;
     auto owner = co_await bucket_.owner_of(handle);
-    if (owner.epoch != 0) claims_[handle] = owner;
+    if (owner.epoch == 0)
+        claims_.erase(handle);  // it was deleted
+    else
+        claims_[handle] = owner;
     if (owner.node != own) {
         if (owner.node != node) co_return owner.node;
         const bool free = co_await comes_free(handle, owner, is_gone);

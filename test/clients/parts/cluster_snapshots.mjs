@@ -179,10 +179,11 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
         for (let i = 0; goes_on; ++i) {
             const { status, value } = await at(name).rest("execute_terminal_command", { sandbox_id: owner, command: `echo ${name} >> log` });
             if (status !== 200 || value.exit_code !== 0) note(name, JSON.stringify(value));
-            if (name !== from) continue;     // a third server may look for files at the old place until it has heard of the new one
             const file = await at(name).get(`/sandbox/file?sandbox_id=${owner}&file_path=count`);
             const text = await file.text();
             if (text !== "0\n") note(name, `a file: ${file.status} ${text}`);
+            const sent = await fetch(`${cluster.node(name).url}/sandbox/file?sandbox_id=${owner}&file_path=of-${name}`, { method: "POST", headers: { Authorization: `Bearer ${ann.token}`, "Content-Type": "application/octet-stream" }, body: "x".repeat(300_000) });
+            if (sent.status !== 200) note(name, `an upload: ${sent.status} ${await sent.text()}`);
         }
     });
     let moved;      // as soon as no call is under way
