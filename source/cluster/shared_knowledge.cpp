@@ -16,7 +16,8 @@ shared_knowledge::shared_knowledge(asio::any_io_executor executor, const setting
     : directory_(executor, config),
       beats_(directory_, all, std::move(own.load)),
       holdings_(directory_, all, beats_, own.limits, std::move(own.holdings)),
-      keys_(directory_, config)
+      keys_(directory_, config),
+      issuers_(directory_, config)
 {
 }
 
@@ -27,6 +28,7 @@ shared_logins shared_knowledge::logins()
         return keys_.first_use(std::move(digest), keep);
     };
     all.find_key = [this](std::string id) { return keys_.find(std::move(id)); };
+    all.issuer_keys = issuers_.keys();
     return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cluster/heartbeats.hpp"
 #include "cluster/shared_holdings.hpp"
+#include "cluster/shared_issuers.hpp"
 #include "cluster/shared_keys.hpp"
 #include "directory/directory.hpp"
 
@@ -39,6 +40,7 @@ private:
     heartbeats beats_;
     shared_holdings holdings_;
     shared_keys keys_;
+    shared_issuers issuers_;
     bool is_told_ = false;  // everything, once
     event::clock::time_point told_all_{};
 };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { machine_token, start_authorization_server } from "../lib/authorization_server.mjs";
 import { caller } from "../lib/caller.mjs";
 import { free_ports, node_of, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
@@ -11,8 +12,9 @@ import { environment, program } from "../lib/server.mjs";
 
 const RUNS = 4;
 const directory = await start_directory();
+const as = await start_authorization_server();
 const { cluster, names, at, another, third, boxes, stop } = await start_rig({
-    CLUSTER_DIRECTORY: directory.url, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
+    CLUSTER_DIRECTORY: directory.url, AUTH_ISSUERS: as.issuer, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
 });
 const members_seen = async () => (await directory.command("KEYS", "cmcp:member:*")).split("\n").length;
 const told = async () => JSON.parse((await directory.command("HGET", "cmcp:has:ann", "n1")) || "{}");
@@ -156,6 +158,14 @@ await test("directory: a key that was written into it by somebody else is none",
     assert.equal(await status_at("n2", `cmk_0123456789ab_${robot.key.slice(-43)}`), 401);
 });
 
+await test("directory: keys of an authorization server that one server has fetched serve at all", async () => {
+    for (const name of names) {
+        const token = await machine_token(as, { resource: `${cluster.node(name).url}/mcp` });
+        assert.equal(await status_at(name, token), 200);
+    }
+    assert.equal(as.asked.filter((address) => address.startsWith("/jwks")).length, 1, as.asked.join());
+});
+
 // ---------------------------------------------------------------- it is away
 async function all_work() {
     for (const name of names) {
@@ -239,6 +249,7 @@ await test("directory: its costs are printed", async () => {
 }, 180_000);
 
 await stop();
+await as.stop();
 await directory.kill();
 
 // ---------------------------------------------------------------- TLS
