@@ -44,6 +44,7 @@ struct cluster final : cluster_gateway {
         if (!shared) return;
         tasks.spawn("the directory of the cluster", shared->told_in().run());
         tasks.spawn("what members tell each other", shared->run());
+        tasks.spawn("quotas that members tell each other", shared->share_quotas());
     }
 
     json::object describe() const override;

@@ -22,8 +22,6 @@ redis.call('HSET', KEYS[1], 'left', tostring(left - 1), 'at', string.format('%.6
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 0)";
 
-constexpr auto news_channel = "cmcp:news";
-
 std::string holdings_key(const std::string& principal) { return "cmcp:has:" + principal; }
 
 constexpr std::string_view home_field = ":home";  // no member is named so
@@ -55,7 +53,7 @@ shared_holdings::shared_holdings(directory& told_in, const members& all, heartbe
                                  holdings_source own)
     : directory_(told_in), members_(all), beats_(beats), limits_(limits), own_(std::move(own))
 {
-    directory_.listen(news_channel, [this](const std::string& principal) { note_news(principal); });
+    directory_.listen([this](const std::string& principal) { note_news(principal); });
     limits_.count_elsewhere(
         [this](std::string_view principal) -> const principal_limits& { return elsewhere(principal); });
 }
@@ -171,7 +169,7 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
         if (is_home)
             commands.push_back({"HSETNX", holdings_key(principal), std::string(home_field), members_.own().name});
         commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
-        commands.push_back({"PUBLISH", news_channel, principal});
+        commands.push_back({"PUBLISH", directory::news_channel, principal});
         news.emplace(principal, std::move(text));
     }
     if (commands.empty()) co_return true;

@@ -1,4 +1,5 @@
 #include "cluster/shared_issuers.hpp"
+#include "cluster/shared_quotas.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;
@@ -36,4 +37,21 @@ TEST_CASE("a key set that somebody else wrote, or for another issuer, or of the 
         INFO(i);
         CHECK_FALSE(opened_key_set(key_of_all, as, changed, 1000));
     }
+}
+
+TEST_CASE("a limit comes out of the directory as it was told, and is no key set")
+{
+    const kept_limit limit{"ann", "runs", 2, 1790000000.125, false};
+    const auto entry = sealed_limit(key_of_all, limit);
+    const auto read = opened_limit(key_of_all, entry);
+    REQUIRE(read);
+    CHECK(read->principal == "ann");
+    CHECK(read->name == "runs");
+    CHECK(read->value == 2);
+    CHECK(read->changed == limit.changed);
+    CHECK_FALSE(read->cleared);
+    CHECK(opened_limit(key_of_all, sealed_limit(key_of_all, {"ann", "runs", 0, 5, true}))->cleared);
+    CHECK_FALSE(opened_limit("another key", entry));
+    CHECK_FALSE(opened_key_set(key_of_all, "ann", entry, 1000));
+    CHECK_FALSE(opened_limit(key_of_all, sealed_key_set(key_of_all, as, keys_of_as, 1000)));
 }

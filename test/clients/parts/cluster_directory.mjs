@@ -158,6 +158,38 @@ await test("directory: a key that was written into it by somebody else is none",
     assert.equal(await status_at("n2", `cmk_0123456789ab_${robot.key.slice(-43)}`), 401);
 });
 
+// ---------------------------------------------------------------- quotas of the command
+const quotas_at = (name) => JSON.parse(command(name, "quota", "list", "--json")).filter(({ from }) => from === "container-mcp quota");
+
+await test("directory: a quota that is set at one server counts at all, and one that is taken back does not", async () => {
+    command("n1", "quota", "set", "ann", "sandboxes=1");
+    const begun = performance.now();
+    await until("n3 knows the quota", async () => {
+        const { value } = await at("n3").rest("create_sandbox");
+        if (value.sandbox_id) await at("n3").call("delete_sandbox", { sandbox_id: value.sandbox_id });
+        return value.error_type === "QuotaExceeded" && /your quota of sandboxes allows \(1,/.test(value.error);
+    });
+    console.log(`# a quota counted at another server after ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+    command("n2", "quota", "clear", "ann", "sandboxes");
+    await until("n1 has it no more", () => quotas_at("n1").length === 0);
+    await until("n3 has it no more", () => quotas_at("n3").length === 0);
+});
+
+await test("directory: quotas that somebody else wrote into it are none, and its loss loses none", async () => {
+    command("n1", "quota", "set", "ann", "jobs=7");
+    await until("n3 keeps it", () => quotas_at("n3").some(({ value }) => value === 7));
+    const sealed = await directory.command("HGET", "cmcp:limits", "jobs ann");
+    await directory.command("HSET", "cmcp:limits", "jobs bob", sealed, "tasks ann", sealed.slice(0, 64) + sealed.slice(64).replace('"jobs"', '"tasks"'));
+    await directory.command("PUBLISH", "cmcp:news", ":limits");
+    command("n2", "quota", "set", "ann", "jobs=2");
+    await until("n3 keeps the next one", () => quotas_at("n3").some(({ value }) => value === 2));
+    assert.deepEqual(quotas_at("n3").map(({ principal, name, value }) => [principal, name, value]), [["ann", "jobs", 2]]);
+    await directory.command("FLUSHALL");
+    await until("it is told anew", async () => (await directory.command("HGET", "cmcp:limits", "jobs ann")).includes('"value":2'));
+    for (const name of names) assert.equal(quotas_at(name).length, 1);
+    await until("all members are there again", async () => await members_seen() === 3);
+});
+
 await test("directory: keys of an authorization server that one server has fetched serve at all", async () => {
     for (const name of names) {
         const token = await machine_token(as, { resource: `${cluster.node(name).url}/mcp` });
