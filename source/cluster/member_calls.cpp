@@ -198,12 +198,28 @@ json::object params_of_list(const served_request& request)
 
 awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(served_request& request)
 {
+    std::set<std::string> nobody;
+    return ask_but(request, std::move(nobody));
+}
+
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_holders(served_request& request)
+{
+    std::set<std::string> without;
+    if (holdings_ != nullptr) without = co_await holdings_->without_any(request.who->principal);
+    auto answers = co_await ask_but(request, std::move(without));
+    co_return answers;
+}
+
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request& request,
+                                                                  std::set<std::string> without)
+{
     auto answers = std::make_shared<std::vector<answer>>();
-    for (const auto& each : members_.others()) answers->push_back({each.name, {}});
+    for (const auto& each : members_.others())
+        if (!without.contains(each.name)) answers->push_back({each.name, {}});
     task_group asking(executor_);
     const auto params = params_of_list(request);
     for (std::size_t i = 0; i != answers->size(); ++i) {
-        auto message = message_for(members_.others()[i], *request.who, true);
+        auto message = message_for(*members_.other(answers->at(i).node), *request.who, true);
         message.request_id = request.ids.own;
         message.text = jsonrpc::encode_request(1, request.method, params);
         message.silence = patience_with_lists;

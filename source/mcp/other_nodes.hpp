@@ -54,6 +54,9 @@ public:
     /// The same result from each of the others, in the form for programs, for a list that all make together.
     virtual awaitable<std::vector<answer>> ask_all(served_request& request) = 0;
 
+    /// The same without those that have no sandboxes, jobs or files of the caller for sure.
+    virtual awaitable<std::vector<answer>> ask_holders(served_request& request) = 0;
+
     /// Hears the notifications of a resource or a task that `node` has, for as long as the handle lives.
     virtual std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                           std::function<void(json::object params)> heard) = 0;

@@ -158,6 +158,38 @@ await test("directory: a key that was written into it by somebody else is none",
     assert.equal(await status_at("n2", `cmk_0123456789ab_${robot.key.slice(-43)}`), 401);
 });
 
+// ---------------------------------------------------------------- lists
+/// The requests that the server has passed on to each other one.
+async function passed_on(name) {
+    const text = await (await at(name).get("/metrics")).text();
+    const requests = [...text.matchAll(/^cmcp_member_requests_total\{(.*)\} (\d+)$/gm)];
+    const to = (member) => requests.filter(([, labels]) => labels.includes(`member="${member}"`)).reduce((sum, [, , count]) => sum + Number(count), 0);
+    return Object.fromEntries(names.filter((each) => each !== name).map((each) => [each, to(each)]));
+}
+
+async function servers_asked_by(name, action) {
+    const before = await passed_on(name);
+    await action();
+    const after = await passed_on(name);
+    return Object.keys(after).filter((each) => after[each] !== before[each]);
+}
+
+await test("directory: lists ask only the servers that have something of the caller", async () => {
+    const { key } = JSON.parse(command("n1", "key", "create", "carl", "--json"));
+    const by_carl = (name) => new caller(cluster.node(name).url, key);
+    for (const name of names) await until(`${name} knows the key`, async () => await status_at(name, key) === 200);
+    const sandboxes = (name, expected) => async () => assert.deepEqual((await by_carl(name).call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id), expected);
+    await until("nobody is asked", async () => (await servers_asked_by("n3", sandboxes("n3", []))).length === 0);
+    const { sandbox_id } = await by_carl("n1").call("create_sandbox");
+    const owner = node_of(sandbox_id);
+    for (const name of names) assert.deepEqual(await servers_asked_by(name, sandboxes(name, [sandbox_id])), name === owner ? [] : [owner]);
+    const { job_id } = await by_carl(owner).call("execute_terminal_command", { sandbox_id, command: "true", run_in_background: true });
+    const jobs = async () => assert.deepEqual((await by_carl(another(owner)).call("job_list")).jobs.map((job) => job.job_id), [job_id]);
+    assert.deepEqual(await servers_asked_by(another(owner), jobs), [owner]);
+    await by_carl(another(owner)).call("delete_sandbox", { sandbox_id });
+    await sandboxes(third(owner), [])();
+});
+
 // ---------------------------------------------------------------- quotas of the command
 const quotas_at = (name) => JSON.parse(command(name, "quota", "list", "--json")).filter(({ from }) => from === "container-mcp quota");
 
@@ -245,6 +277,7 @@ await test("directory: what a lost server had counts no more, and its names lead
     assert.equal((await job("n1")).value.error_type, "QuotaExceeded");
     await cluster.node("n2").kill();
     await until("n1 has noticed", async () => await alive("n1") === "1");
+    assert.deepEqual((await at("n1").call("list_sandboxes")).unreachable_nodes, ["n2"]);
     assert.equal((await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).error_type, "NotFound");
     await cluster.node("n2").start();
     await until("it is back", async () => (await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).exit_code === 0);
