@@ -197,6 +197,37 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
     await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
 });
 
+await test("snapshots: files and shells are found through a server that knows the place of before", async () => {
+    const box = (await at("n1").call("create_sandbox")).sandbox_id;
+    const first = node_of(box), second = another(first), by = third(first);
+    const address = (file) => `${cluster.node(by).url}/sandbox/file?sandbox_id=${box}&file_path=${file}`;
+    const ways = {
+        download: async () => assert.equal(await (await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=a`)).text(), "of before\n"),
+        upload: async () => {
+            const sent = await fetch(address("b"), { method: "POST", headers: { ...ann.headers, "Content-Type": "application/octet-stream" }, body: "x".repeat(2_000_000) });
+            assert.equal(sent.status, 200, await sent.text());
+        },
+        shell: async () => {
+            const shell = await open_shell(cluster.node(by).url, box, ann.headers);
+            shell.type("cat a; wc -c < b\n");
+            await shell.until("of before");
+            await shell.until("2000000");
+            shell.close();
+        },
+        absent: async () => assert.equal((await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=absent`)).status, 404),
+    };
+    let place = first;
+    for (const [name, way] of Object.entries(ways)) {
+        await at(by).run(box, "[ -e a ] || echo of before > a");
+        const next = place === first ? second : first;
+        await until(`it moves before the ${name}`, () => command(place, "cluster", "move", box, next).then(() => true, () => false));
+        place = next;
+        await way();
+    }
+    await at(by).call("delete_sandbox", { sandbox_id: box });
+    await until("it is nowhere", async () => (await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=a`)).status === 404);
+});
+
 await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {
     await at("n2").call("create_sandbox");
     const { stdout } = await command("n1", "cluster", "drain", "--wait", "--node", "n2");
