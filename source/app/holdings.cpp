@@ -83,16 +83,22 @@ json::object holdings_of(const managers& all, const std::string& principal)
     put(row, "tasks", tasks_of(*all.background, principal));
     if (all.places->is_used(principal)) row["home"] = true;
     if (all.sandboxes) put_sandboxes(row, all, principal);
+    if (all.background->has_any(principal)) row["listed"] = true;  // also where all of them have ended
     return row;
+}
+
+std::set<std::string> listed_owners(const managers& all)
+{
+    std::set<std::string> names;
+    for (auto& each : all.background->owners()) names.insert(std::move(each));
+    if (all.sandboxes)
+        for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
+    return names;
 }
 
 std::vector<std::string> holders(const managers& all)
 {
-    std::set<std::string> names;
-    for (const auto& each : all.background->running()) names.insert(each->record().owner);
-    for (const auto& each : all.background->tasks()) names.insert(each.owner);
-    if (all.sandboxes)
-        for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
+    auto names = listed_owners(all);
     for (auto& each : all.places->principals()) names.insert(std::move(each));
     return {names.begin(), names.end()};
 }

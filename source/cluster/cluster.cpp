@@ -15,6 +15,24 @@ void add_load(json::object& row, const json::object& load)
 
 }  // namespace
 
+// A sandbox that was brought here is in the directory before anyone hears of it.
+moving_sandboxes cluster::telling(moving_sandboxes moving)
+{
+    if (!moving.find) return moving;
+    moving.find = [this, find = moving.find](std::string handle, std::string node, gone_question is_gone) {
+        return find_and_tell(find, std::move(handle), std::move(node), std::move(is_gone));
+    };
+    return moving;
+}
+
+awaitable<std::string> cluster::find_and_tell(find_call find, std::string handle, std::string node,
+                                              gone_question is_gone)
+{
+    auto place = co_await find(std::move(handle), std::move(node), std::move(is_gone));
+    if (shared && place == all.own().name) co_await shared->holdings().tell(false);
+    co_return place;
+}
+
 json::object cluster::describe() const
 {
     json::object answer;

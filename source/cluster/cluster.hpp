@@ -24,11 +24,11 @@ struct cluster final : cluster_gateway {
           load(own.load),
           links(std::make_shared<member_links>(executor, config)),
           watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
-          places(all, watch, moving),
+          places(all, watch, telling(moving)),
           shared(config.cluster_directory.empty()
                      ? nullptr
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-          moves(executor, all, links, std::move(moving), shared.get()),
+          moves(executor, all, links, telling(std::move(moving)), shared.get()),
           requests(all, links, places),
           calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
     {
@@ -44,6 +44,7 @@ struct cluster final : cluster_gateway {
         if (!shared) return;
         tasks.spawn("the directory of the cluster", shared->told_in().run());
         tasks.spawn("what members tell each other", shared->run());
+        tasks.spawn("quotas that members tell each other", shared->share_quotas());
     }
 
     json::object describe() const override;
@@ -66,6 +67,11 @@ struct cluster final : cluster_gateway {
     sandbox_moves moves;
     forwarder requests;
     member_calls calls;
+
+private:
+    using find_call = decltype(moving_sandboxes::find);
+    moving_sandboxes telling(moving_sandboxes moving);
+    awaitable<std::string> find_and_tell(find_call find, std::string handle, std::string node, gone_question is_gone);
 };
 
 }  // namespace cmcp

@@ -2,10 +2,12 @@
 
 #include "async/task_group.hpp"
 #include "cluster/member_request.hpp"
+#include "http/body_stream.hpp"
 #include "http/http_reply.hpp"
 #include "http/member_caller.hpp"
 #include "http/route.hpp"
 #include "log/log.hpp"
+#include "mcp/node_trials.hpp"
 #include "text/ascii.hpp"
 
 #include <utility>
@@ -35,7 +37,11 @@ std::string caller_of(const http_request& request)
     return written(caller);
 }
 
-constexpr std::chrono::seconds patience_with_nodes(10);  // longer than it takes to agree that one is gone
+// The answer of a member that knows that the sandbox is at another one.
+bool is_of_misdirected(const relayed_answer_head& answer)
+{
+    return answer.result_int() == 421 && answer.count(boost::beast::string_view(member_place_field)) == 1;
+}
 
 class member_rules final : public relay_rules {
 public:
@@ -67,7 +73,8 @@ public:
         for (const auto& each : from) {
             const std::string_view name(each.name_string().data(), each.name_string().size());
             const std::string_view value(each.value().data(), each.value().size());
-            if (is_hop_by_hop(name, connection) || equal_ignoring_case(name, "strict-transport-security")) continue;
+            if (is_hop_by_hop(name, connection) || is_any_of(name, {"strict-transport-security", member_place_field}))
+                continue;
             append_field(head, name, value);
         }
         return head;
@@ -75,6 +82,8 @@ public:
 
     std::string subject() const override { return "The server " + name_ + " of this cluster"; }
     std::chrono::seconds patience() const override { return {}; }  // calls last as long as they last
+    bool asks_for_body() const override { return true; }
+    bool is_of_another(const relayed_answer_head& answer) const override { return is_of_misdirected(answer); }
 
 private:
     // The program in a sandbox has its own credentials and origins.
@@ -102,73 +111,128 @@ awaitable<> fetch_answer(std::shared_ptr<member_links> links, member_request req
 
 }  // namespace
 
-const cluster_member* forwarder::owner_of(const http_request& request) const
+/// A request on its way to the member that has what it names. Lives in the frame of pass_along().
+class forwarder::passed_request final : public movable_request {
+public:
+    passed_request(forwarder& by, exchange& x, std::string handle) : by_(by), x_(x), handle_(std::move(handle)) {}
+
+    // Nothing of a request is lost that its member has not taken.
+    awaitable<> try_at(std::string node) override
+    {
+        if (is_torn()) co_return co_await ask_again();
+        const auto owner = by_.places_.member(node);
+        auto stream = co_await open(owner);
+        const member_rules rules(x_, node);
+        auto end = co_await relay(x_, *stream, rules);
+        if (end.is_of_another)
+            throw node_unreachable("The sandbox has moved from the server " + node + ".", cause::elsewhere);
+        if (end.may_go_on) by_.links_->give_back(owner, std::move(stream));
+        if (!end.failure.empty()) co_await refuse(std::move(end.failure));
+    }
+
+    awaitable<std::optional<std::string>> find_again(std::string node) override
+    {
+        return by_.places_.find_again(handle_, std::move(node));
+    }
+
+    /// Whether bytes of the body are gone, so that nobody has the whole request any more.
+    bool is_torn() const { return x_.request().stream && x_.request().stream->begun(); }
+
+    awaitable<> refuse(std::string problem)
+    {
+        auto refusal =
+            error_reply(502, problem + " Try again; what it keeps is there when it is back.", "NodeUnreachable");
+        return answer(std::move(refusal.with("Retry-After", "5")));
+    }
+
+    awaitable<> ask_again()
+    {
+        auto refusal = error_reply(503, "The sandbox has just moved to another server: send the request again.",
+                                   "NodeUnreachable");
+        return answer(std::move(refusal.with("Retry-After", "1")));
+    }
+
+private:
+    using cause = node_unreachable::cause;
+
+    awaitable<> answer(http_reply refusal)
+    {
+        if (x_.status() != 0) co_return;
+        x_.close_after();  // its body may be unread
+        co_await x_.reply(std::move(refusal));
+    }
+
+    awaitable<std::unique_ptr<secure_stream>> open(cluster_member owner)
+    {
+        std::unique_ptr<secure_stream> stream;
+        std::string problem;
+        try {
+            stream = co_await by_.links_->take(std::move(owner));
+        } catch (const member_unreachable& failure) {
+            problem = failure.what();
+        }
+        if (!stream) throw node_unreachable(problem);
+        co_return stream;
+    }
+
+    forwarder& by_;
+    exchange& x_;
+    std::string handle_;
+};
+
+// Empty: this server, or nobody.
+std::string forwarder::node_of(const http_request& request) const
 {
-    if (request.member != nullptr || request.target == nullptr || !request.target->handle) return nullptr;
-    return places_.owner_of(request.target->handle(request));
+    if (request.target == nullptr || !request.target->handle) return {};
+    const auto handle = request.target->handle(request);
+    if (places_.is_on_its_way(handle)) return members_.own().name;
+    const auto* owner = request.member == nullptr ? places_.owner_of(handle) : nullptr;
+    return owner == nullptr ? std::string() : owner->name;
 }
 
-bool forwarder::is_on_its_way(const http_request& request) const
+// A request of another member, which has not heard yet that the sandbox has gone from here.
+bool forwarder::is_misdirected(const http_request& request) const
 {
-    return request.target != nullptr && request.target->handle &&
-           places_.is_on_its_way(request.target->handle(request));
+    return request.member != nullptr && request.target != nullptr && request.target->handle &&
+           places_.is_misdirected(request.target->handle(request));
 }
 
 bool forwarder::is_elsewhere(const http_request& request) const
 {
-    return owner_of(request) != nullptr || is_on_its_way(request);
+    return !node_of(request).empty() || is_misdirected(request);
 }
 
-awaitable<> forwarder::refuse(exchange& x, std::string problem)
-{
-    x.close_after();  // its body may be unread
-    auto refusal = error_reply(502, problem + " Try again; what it keeps is there when it is back.", "NodeUnreachable");
-    refusal.with("Retry-After", "5");
-    co_await x.reply(std::move(refusal));
-}
-
-// Nothing of the request has been read where its member was not reached, so it can still be served elsewhere.
 awaitable<bool> forwarder::pass_on(exchange& x)
 {
-    const auto handle = x.request().target->handle(x.request());
-    const auto* owner = owner_of(x.request());
-    const auto is_over = [until = std::chrono::steady_clock::now() + patience_with_nodes] {
-        return std::chrono::steady_clock::now() > until;
-    };
-    outcome end{{}, false};
-    if (owner != nullptr) end = co_await pass_to(x, *owner);
-    while (!end.is_reached) {
-        std::optional<std::string> place;
-        const std::string name = owner == nullptr ? members_.own().name : owner->name;
-        try {
-            place = co_await places_.find_again(handle, name);
-        } catch (const member_unreachable& failure) {
-            end.problem = failure.what();
-        }
-        if (place && place->empty()) co_return false;
-        owner = place ? members_.other(*place) : nullptr;
-        if (owner == nullptr || is_over()) break;
-        end = co_await pass_to(x, *owner);
-    }
-    if (!end.problem.empty() && x.status() == 0) co_await refuse(x, std::move(end.problem));
+    auto handle = x.request().target->handle(x.request());
+    if (!node_of(x.request()).empty()) co_return co_await pass_along(x, std::move(handle));
+    auto refusal = error_reply(421, "The sandbox is at another server.", "NodeUnreachable");
+    refusal.with(std::string(member_place_field), "elsewhere");
+    if (x.request().stream && !x.request().stream->complete()) x.close_after();
+    co_await x.reply(std::move(refusal));
     co_return true;
 }
 
-awaitable<forwarder::outcome> forwarder::pass_to(exchange& x, cluster_member owner)
+awaitable<bool> forwarder::pass_along(exchange& x, std::string handle)
 {
-    std::unique_ptr<secure_stream> stream;
-    outcome done;
+    passed_request request(*this, x, std::move(handle));
+    bool is_here = false;
+    std::optional<node_unreachable> problem;
     try {
-        stream = co_await links_->take(owner);
-    } catch (const member_unreachable& failure) {
-        done = {failure.what(), false};
+        co_await try_nodes(request, node_of(x.request()));
+    } catch (const found_here&) {
+        is_here = true;
+    } catch (const node_unreachable& failure) {
+        problem = failure;
     }
-    if (!stream) co_return done;
-    const member_rules rules(x, owner.name);
-    auto end = co_await relay(x, *stream, rules);
-    if (end.may_go_on) links_->give_back(owner, std::move(stream));
-    done.problem = std::move(end.failure);
-    co_return done;
+    const bool is_torn = request.is_torn();
+    if (is_here && !is_torn) co_return false;
+    const bool moves = is_here || (problem && problem->why != node_unreachable::cause::silent);
+    if (moves)
+        co_await request.ask_again();
+    else if (problem)
+        co_await request.refuse(problem->what());
+    co_return true;
 }
 
 std::vector<std::string> forwarder::others() const

@@ -25,14 +25,10 @@ public:
     awaitable<std::vector<member_answer>> ask(const http_request& by, member_question question) override;
 
 private:
-    const cluster_member* owner_of(const http_request& request) const;
-    bool is_on_its_way(const http_request& request) const;
-    struct outcome {
-        std::string problem;  // a sentence why there is no answer; empty: there is one
-        bool is_reached = true;
-    };
-    awaitable<outcome> pass_to(exchange& x, cluster_member owner);
-    awaitable<> refuse(exchange& x, std::string problem);
+    class passed_request;
+    bool is_misdirected(const http_request& request) const;
+    std::string node_of(const http_request& request) const;
+    awaitable<bool> pass_along(exchange& x, std::string handle);
 
     const members& members_;
     std::shared_ptr<member_links> links_;

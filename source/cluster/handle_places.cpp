@@ -21,6 +21,20 @@ bool handle_places::is_on_its_way(std::string_view handle) const
     return moving_.node_of && moving_.node_of(handle) == members_.own().name && !moving_.is_here(std::string(handle));
 }
 
+bool handle_places::is_misdirected(std::string_view handle) const
+{
+    return handle_maker::fits("sbx", handle) && owner_of(handle) != nullptr;
+}
+
+cluster_member handle_places::member(const std::string& node) const
+{
+    if (node == members_.own().name)
+        throw node_unreachable("The sandbox is on its way to this server.", node_unreachable::cause::coming);
+    const auto* other = members_.other(node);
+    if (other == nullptr) throw node_unreachable("The server " + node + " is none of this cluster.");
+    return *other;
+}
+
 awaitable<std::optional<std::string>> handle_places::find_again(std::string handle, std::string node)
 {
     std::optional<std::string> place;
@@ -38,7 +52,7 @@ awaitable<std::optional<std::string>> handle_places::find_again(std::string hand
     } catch (const std::runtime_error& failure) {
         problem = failure.what();
     }
-    if (!problem.empty()) throw member_unreachable(problem);
+    if (!problem.empty()) throw node_unreachable(problem, node_unreachable::cause::silent, "SnapshotStoreError");
     co_return place;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cluster/member_watch.hpp"
 #include "cluster/members.hpp"
+#include "mcp/node_trials.hpp"
 
 #include <functional>
 #include <optional>
@@ -52,9 +53,15 @@ public:
     /// Whether this server has claimed it, and find_again() is still to bring it.
     bool is_on_its_way(std::string_view handle) const;
 
-    /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
-    /// another one; empty: this server. Nothing: none has. Throws member_unreachable, where it could not be found out
-    /// or brought here.
+    /// Whether the sandbox is at another server, so that a member that has asked here has to look for it again.
+    bool is_misdirected(std::string_view handle) const;
+
+    /// The other member of this name. Throws node_unreachable: this server's own name means a sandbox that is coming.
+    cluster_member member(const std::string& node) const;
+
+    /// The node that has the sandbox from now on, where `node` does not: the same, which may answer now, or another
+    /// one; empty: this server. Nothing: none has. Throws node_unreachable, where it could not be found out or brought
+    /// here.
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node);
 
 private:

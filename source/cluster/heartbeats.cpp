@@ -18,6 +18,8 @@ constexpr auto gone_after_ms = "6000";
 
 std::string beat_key(const std::string& member) { return "cmcp:member:" + member; }
 
+std::string told_key(const std::string& member) { return "cmcp:told:" + member; }
+
 bool is_same_life(const named_load& one, const named_load& other)
 {
     return one.first == other.first && view_of(one.second, "mark") == view_of(other.second, "mark");
@@ -48,6 +50,18 @@ server_load read_load(const json::object& beat)
     return load;
 }
 
+directory_command heartbeats::told_all(const std::string& member)
+{
+    return {"SET", told_key(member), "all", "PX", gone_after_ms};
+}
+
+directory_command heartbeats::who_told_all(const members& all)
+{
+    directory_command question{"MGET"};
+    for (const auto& each : all.others()) question.push_back(told_key(each.name));
+    return question;
+}
+
 heartbeats::heartbeats(directory& told_in, const members& all, std::function<json::object()> own)
     : directory_(told_in), members_(all), own_(std::move(own)), own_mark_(random_id(8))
 {
@@ -74,9 +88,10 @@ awaitable<bool> heartbeats::beat()
     commands.push_back({"SET", beat_key(members_.own().name), jsonrpc::write_json(own), "PX", gone_after_ms, "GET"});
     if (!members_.others().empty()) commands.push_back({"MGET"});
     for (const auto& each : members_.others()) commands.back().push_back(beat_key(each.name));
+    commands.push_back({"PEXPIRE", told_key(members_.own().name), gone_after_ms});
     const auto answers = co_await directory_.ask(std::move(commands));
     std::map<std::string, json::object, std::less<>> loads;
-    for (std::size_t i = 0; answers.size() > 1 && i < answers[1].items.size(); ++i)
+    for (std::size_t i = 0; answers.size() > 2 && i < answers[1].items.size(); ++i)
         if (answers[1].items[i].is == directory_reply::kind::text)
             loads.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
     if (!std::ranges::equal(loads, loads_, is_same_life)) ++changes_;

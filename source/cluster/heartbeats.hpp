@@ -27,6 +27,11 @@ public:
     /// Says and asks once. True: this server's own beat was not there any more, so what it had told may be lost, too.
     awaitable<bool> beat();
 
+    /// By this a member says that all it has is in the directory. Beats keep it, so it goes with the member, and also
+    /// when the directory is emptied.
+    static directory_command told_all(const std::string& member);
+    static directory_command who_told_all(const members& all);  ///< of the others; those who have answer with a text
+
     /// The word of the other member about itself; null: it is gone.
     const json::object* load_of(std::string_view member) const;
 

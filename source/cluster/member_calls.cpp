@@ -27,7 +27,8 @@ std::chrono::milliseconds longest_silence(const settings& config)
 {
     std::optional<json::value> data;
     if (const auto* sent = error.if_contains("data")) data = *sent;
-    if (flag_of(object_of(error, "data"), moved_mark)) throw node_unreachable(text_of(error, "message"));
+    if (flag_of(object_of(error, "data"), moved_mark))
+        throw node_unreachable(text_of(error, "message"), node_unreachable::cause::elsewhere);
     throw rpc_error(static_cast<int>(number_of(error, "code", rpc_code::internal_error)), text_of(error, "message"),
                     std::move(data));
 }
@@ -81,15 +82,7 @@ member_calls::member_calls(asio::any_io_executor executor, const settings& confi
 
 awaitable<std::optional<std::string>> member_calls::find_again(std::string handle, std::string node)
 {
-    std::optional<std::string> place;
-    std::string problem;
-    try {
-        place = co_await places_.find_again(std::move(handle), std::move(node));
-    } catch (const member_unreachable& failure) {
-        problem = failure.what();
-    }
-    if (!problem.empty()) throw node_unreachable(problem, "SnapshotStoreError");
-    co_return place;
+    return places_.find_again(std::move(handle), std::move(node));
 }
 
 bool member_calls::is_own(std::string_view node) const { return node == members_.own().name; }
@@ -155,9 +148,7 @@ member_message member_calls::message_for(const cluster_member& to, const caller&
 
 awaitable<json::object> member_calls::call(served_request& request, std::string node, const json::object& params)
 {
-    const auto* member = members_.other(node);
-    if (member == nullptr) throw node_unreachable("The sandbox is on its way to this server.");
-    const auto to = *member;
+    const auto to = places_.member(node);
     auto message = message_for(to, *request.who, request.is_program);
     message.request_id = request.ids.own;
     message.text = jsonrpc::encode_request(1, request.method, params);
@@ -207,12 +198,28 @@ json::object params_of_list(const served_request& request)
 
 awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(served_request& request)
 {
+    std::set<std::string> nobody;
+    return ask_but(request, std::move(nobody));
+}
+
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_holders(served_request& request)
+{
+    std::set<std::string> without;
+    if (holdings_ != nullptr) without = co_await holdings_->without_any(request.who->principal);
+    auto answers = co_await ask_but(request, std::move(without));
+    co_return answers;
+}
+
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request& request,
+                                                                  std::set<std::string> without)
+{
     auto answers = std::make_shared<std::vector<answer>>();
-    for (const auto& each : members_.others()) answers->push_back({each.name, {}});
+    for (const auto& each : members_.others())
+        if (!without.contains(each.name)) answers->push_back({each.name, {}});
     task_group asking(executor_);
     const auto params = params_of_list(request);
     for (std::size_t i = 0; i != answers->size(); ++i) {
-        auto message = message_for(members_.others()[i], *request.who, true);
+        auto message = message_for(*members_.other(answers->at(i).node), *request.who, true);
         message.request_id = request.ids.own;
         message.text = jsonrpc::encode_request(1, request.method, params);
         message.silence = patience_with_lists;

@@ -10,6 +10,7 @@
 #include "mcp/other_nodes.hpp"
 
 #include <memory>
+#include <set>
 
 namespace cmcp {
 
@@ -29,10 +30,12 @@ public:
     awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
+    awaitable<std::vector<answer>> ask_holders(served_request& request) override;
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override;
 
 private:
+    awaitable<std::vector<answer>> ask_but(served_request& request, std::set<std::string> without);
     bool has_own_workspace(const caller& who) const;
     member_message message_for(const cluster_member& to, const caller& who, bool is_program) const;
 

@@ -279,8 +279,6 @@ awaitable<std::optional<bool>> member_watch::is_gone(std::string member, std::ch
     co_return gone;
 }
 
-bool member_watch::verdict_is_good(std::string_view member) const { return state_->has_verdict(member); }
-
 bool member_watch::take_beat(std::string_view from) { return state_->votes.take_beat(from, watch_clock::now()); }
 
 bool member_watch::vote(std::string_view from, std::string_view about)

@@ -50,12 +50,9 @@ public:
     bool is_in_touch() const;
 
     /// Asks the others until most agree that the member is gone (true), it has answered a beat again (false), or the
-    /// limit is over (nothing). Another server may come to the same verdict at the same time.
+    /// limit is over (nothing). Another server may come to the same verdict at the same time. The member stays cut off
+    /// for four seconds more, in which what was begun has to be done.
     awaitable<std::optional<bool>> is_gone(std::string member, std::chrono::milliseconds limit);
-
-    /// Whether there is such a verdict that lasts. The member stays cut off for four seconds more, in which what was
-    /// begun has to be done.
-    bool verdict_is_good(std::string_view member) const;
 
     bool take_beat(std::string_view from);                     ///< whether it is acknowledged
     bool vote(std::string_view from, std::string_view about);  ///< whether this member agrees that `about` is gone

@@ -22,8 +22,6 @@ redis.call('HSET', KEYS[1], 'left', tostring(left - 1), 'at', string.format('%.6
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 0)";
 
-constexpr auto news_channel = "cmcp:news";
-
 std::string holdings_key(const std::string& principal) { return "cmcp:has:" + principal; }
 
 constexpr std::string_view home_field = ":home";  // no member is named so
@@ -55,7 +53,7 @@ shared_holdings::shared_holdings(directory& told_in, const members& all, heartbe
                                  holdings_source own)
     : directory_(told_in), members_(all), beats_(beats), limits_(limits), own_(std::move(own))
 {
-    directory_.listen(news_channel, [this](const std::string& principal) { note_news(principal); });
+    directory_.listen([this](const std::string& principal) { note_news(principal); });
     limits_.count_elsewhere(
         [this](std::string_view principal) -> const principal_limits& { return elsewhere(principal); });
 }
@@ -66,6 +64,7 @@ awaitable<bool> shared_holdings::tell(bool everything)
 {
     std::set<std::string> principals;
     for (const auto& [principal, text] : told_) principals.insert(principal);
+    if (own_.listed) principals.merge(own_.listed());  // a sandbox may have been brought here beside any call
     if (everything)
         for (auto& principal : own_.owners()) principals.insert(std::move(principal));
     const bool is_told = co_await tell_changes(std::move(principals), everything);
@@ -171,9 +170,10 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
         if (is_home)
             commands.push_back({"HSETNX", holdings_key(principal), std::string(home_field), members_.own().name});
         commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
-        commands.push_back({"PUBLISH", news_channel, principal});
+        commands.push_back({"PUBLISH", directory::news_channel, principal});
         news.emplace(principal, std::move(text));
     }
+    if (again) commands.push_back(heartbeats::told_all(members_.own().name));
     if (commands.empty()) co_return true;
     const auto answers = co_await directory_.ask(std::move(commands));
     if (answers.empty()) co_return false;
@@ -234,6 +234,22 @@ awaitable<std::string> shared_holdings::home_of(std::string principal)
     const auto answers = co_await directory_.ask(std::move(commands));
     if (!answers.empty()) known_[principal].home = answers.back().text;
     co_return known_home_of(principal);
+}
+
+// A member without an entry has told all that it has, or else it is asked.
+awaitable<std::set<std::string>> shared_holdings::without_any(std::string principal)
+{
+    std::vector<directory_command> question;
+    question.push_back({"HGETALL", holdings_key(principal)});
+    question.push_back(heartbeats::who_told_all(members_));
+    std::set<std::string> none;
+    if (members_.others().empty()) co_return none;
+    const auto answers = co_await directory_.ask(std::move(question));
+    if (answers.size() != 2) co_return none;
+    for (std::size_t i = 0; i < answers[1].items.size() && i < members_.others().size(); ++i)
+        if (answers[1].items[i].is == directory_reply::kind::text) none.insert(members_.others()[i].name);
+    for (std::size_t i = 0; i + 1 < answers[0].items.size(); i += 2) none.erase(answers[0].items[i].text);
+    co_return none;
 }
 
 awaitable<std::string> shared_holdings::node_with(std::string principal, std::string name)

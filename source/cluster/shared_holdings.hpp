@@ -14,11 +14,12 @@
 namespace cmcp {
 
 /// The belongings of principals at this server: "sandboxes", "disk" and the other counts of limit_names(), "names" of
-/// its sandboxes, "latest", when the newest of them was made, in seconds since 1970, and "home": there are files in its
-/// workspace. Counts of 0 are left out.
+/// its sandboxes, "latest", when the newest of them was made, in seconds since 1970, "home": there are files in its
+/// workspace, and "listed": there are jobs, ended ones as well. Counts of 0 are left out.
 struct holdings_source {
     std::function<json::object(const std::string& principal)> of;
     std::function<std::vector<std::string>()> owners;  ///< all that have anything that outlives a restart
+    std::function<std::set<std::string>()> listed{};   ///< those with sandboxes or jobs
 };
 
 /// The belongings of principals at all servers of a cluster, by the directory: quotas count what is elsewhere, a call
@@ -48,6 +49,9 @@ public:
     /// The other member that has the principal's sandbox of this name, where this server has none; the name empty: that
     /// has a newer sandbox than this server. Empty: no other one.
     awaitable<std::string> node_with(std::string principal, std::string name);
+
+    /// The other members that have no sandboxes, jobs or files of the principal for sure; empty where nobody knows.
+    awaitable<std::set<std::string>> without_any(std::string principal);
 
     std::string place_sandbox() { return beats_.place_sandbox(); }
 

@@ -1,16 +1,14 @@
 #include "cluster/shared_keys.hpp"
 
+#include "cluster/sealed_entry.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "text/signature.hpp"
 
 #include <utility>
 
 namespace cmcp {
 
 namespace {
-
-constexpr std::size_t signature_size = 64;
 
 std::string entry_name(const std::string& id) { return "cmcp:key:" + id; }
 
@@ -27,23 +25,17 @@ json::object described(const key_record& key)
             {"expires", key.expires}, {"revoked", key.revoked}};
 }
 
-std::string signed_text(std::string_view text) { return "cmcp key " + std::string(text); }
-
 }  // namespace
 
 std::string shared_keys::sealed(const key_record& key) const
 {
-    const auto text = jsonrpc::write_json(described(key));
-    return signature_of(config_.link_key, signed_text(text)) + text;
+    return sealed_entry(config_.link_key, "key", jsonrpc::write_json(described(key)));
 }
 
 std::optional<key_record> shared_keys::opened(const std::string& text, std::string_view id) const
 {
-    if (text.size() <= signature_size) return std::nullopt;
-    const auto signature = std::string_view(text).substr(0, signature_size);
-    const auto said = std::string_view(text).substr(signature_size);
-    if (!same_secret(signature, signature_of(config_.link_key, signed_text(said)))) return std::nullopt;
-    const auto row = jsonrpc::read_object(said);
+    const auto said = opened_entry(config_.link_key, "key", text);
+    const auto row = said ? jsonrpc::read_object(*said) : json::object();
     if (view_of(row, "id") != id) return std::nullopt;
     key_record key;
     key.id = id;

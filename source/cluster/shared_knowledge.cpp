@@ -16,7 +16,9 @@ shared_knowledge::shared_knowledge(asio::any_io_executor executor, const setting
     : directory_(executor, config),
       beats_(directory_, all, std::move(own.load)),
       holdings_(directory_, all, beats_, own.limits, std::move(own.holdings)),
-      keys_(directory_, config)
+      keys_(directory_, config),
+      issuers_(directory_, config),
+      quotas_(directory_, config, own.limits)
 {
 }
 
@@ -27,6 +29,7 @@ shared_logins shared_knowledge::logins()
         return keys_.first_use(std::move(digest), keep);
     };
     all.find_key = [this](std::string id) { return keys_.find(std::move(id)); };
+    all.issuer_keys = issuers_.keys();
     return all;
 }
 
@@ -38,6 +41,7 @@ awaitable<> shared_knowledge::run()
         const bool everything = directory_.is_there() && (lost || !is_told_ || now - told_all_ > told_again_after);
         const bool all_told = co_await holdings_.tell(everything);
         co_await keys_.tell(everything);
+        if (everything) quotas_.tell_again();
         if (everything) is_told_ = all_told;
         if (everything) told_all_ = now;
         co_await holdings_.learn_again();

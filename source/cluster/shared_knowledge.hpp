@@ -2,7 +2,9 @@
 
 #include "cluster/heartbeats.hpp"
 #include "cluster/shared_holdings.hpp"
+#include "cluster/shared_issuers.hpp"
 #include "cluster/shared_keys.hpp"
+#include "cluster/shared_quotas.hpp"
 #include "directory/directory.hpp"
 
 #include <functional>
@@ -33,12 +35,15 @@ public:
 
     /// Beats and tells until it is cancelled.
     awaitable<> run();
+    awaitable<> share_quotas() { return quotas_.run(); }  ///< beside run()
 
 private:
     directory directory_;
     heartbeats beats_;
     shared_holdings holdings_;
     shared_keys keys_;
+    shared_issuers issuers_;
+    shared_quotas quotas_;
     bool is_told_ = false;  // everything, once
     event::clock::time_point told_all_{};
 };

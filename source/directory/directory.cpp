@@ -99,9 +99,10 @@ awaitable<> write_to(std::shared_ptr<directory_link> link)
 awaitable<> directory::connect_and_read(std::shared_ptr<directory_link> link, std::shared_ptr<directory_link> ear)
 {
     co_await link->connect();
-    if (heard_) {
+    if (!listeners_.empty()) {
+        listener heard = [this](const std::string& text) { hear(text); };
         co_await ear->connect();
-        co_await ear->listen(channel_, heard_);
+        co_await ear->listen(news_channel, std::move(heard));
         tasks_.spawn("what is published in the directory", hear_until_end(ear, link));
     }
     ++connections_;
@@ -110,6 +111,11 @@ awaitable<> directory::connect_and_read(std::shared_ptr<directory_link> link, st
     arrived_.notify();
     tasks_.spawn("what is asked of the directory", write_to(link));
     co_await link->read();
+}
+
+void directory::hear(const std::string& text) const
+{
+    for (const auto& each : listeners_) each(text);
 }
 
 void directory::note_change(bool is_there, const std::string& why)

@@ -30,18 +30,18 @@ public:
     /// Changes when something may have been published that was not heard.
     std::uint64_t connections() const { return connections_; }
 
-    /// From its next connection on, what is published in the channel.
-    void listen(std::string channel, std::function<void(const std::string& text)> heard)
-    {
-        channel_ = std::move(channel);
-        heard_ = std::move(heard);
-    }
+    using listener = std::function<void(const std::string& text)>;
+
+    /// From its next connection on, what members publish in news_channel.
+    void listen(listener heard) { listeners_.push_back(std::move(heard)); }
+    static constexpr auto news_channel = "cmcp:news";
 
     /// The answers to commands that go out together; nothing: it is away, or one of them is an error.
     awaitable<std::vector<directory_reply>> ask(std::vector<directory_command> commands);
 
 private:
     awaitable<> connect_and_read(std::shared_ptr<directory_link> link, std::shared_ptr<directory_link> ear);
+    void hear(const std::string& text) const;
     void note_change(bool is_there, const std::string& why);
 
     asio::any_io_executor executor_;
@@ -50,8 +50,7 @@ private:
     std::shared_ptr<directory_link> link_;  // null: it is away
     event arrived_;
     std::uint64_t connections_ = 0;
-    std::string channel_;
-    std::function<void(const std::string& text)> heard_;
+    std::vector<listener> listeners_;
     std::string trouble_;  // as the log has it
     task_group tasks_;
 };

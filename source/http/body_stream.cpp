@@ -9,8 +9,13 @@ constexpr std::size_t longest_chunk_header = 64 * 1024;
 
 }  // namespace
 
-body_stream::body_stream(client_socket& peer, request_parser parser, std::chrono::milliseconds patience, bool done)
-    : peer_(peer), parser_(std::move(parser)), patience_(patience), done_(done)
+body_stream::body_stream(client_socket& peer, request_parser parser, std::chrono::milliseconds patience,
+                         peer_state state)
+    : peer_(peer),
+      parser_(std::move(parser)),
+      patience_(patience),
+      done_(state == peer_state::done),
+      waits_(state == peer_state::waits)
 {
 }
 
@@ -20,8 +25,18 @@ std::optional<std::uint64_t> body_stream::announced() const
     return size == 0 ? std::nullopt : std::optional(size);
 }
 
+awaitable<> body_stream::begin()
+{
+    begun_ = !done_;
+    if (!waits_) co_return;
+    waits_ = false;
+    const bool sent = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
+    cut_ = !sent;
+}
+
 awaitable<std::optional<std::string>> body_stream::next()
 {
+    if (!begun_) co_await begin();
     while (!done_ && !cut_) {
         std::size_t used = 0;
         auto progress =

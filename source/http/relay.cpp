@@ -1,12 +1,13 @@
 #include "http/relay.hpp"
 
+#include "async/event.hpp"
 #include "http/body_stream.hpp"
+#include "http/tunnel.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -52,12 +53,14 @@ public:
         request.body().data = nullptr;
         request.body().more = has_body;
         if (!body) put_body(request);
+        if (has_body && by_.asks_for_body()) request.set(http::field::expect, "100-continue");
         request_serializer serializer(request);
         socket().expires_after(patience_of_reader);
         if (!body) co_return co_await send_whole(serializer);
         const auto [error, size] = co_await http::async_write_header(to_, serializer, as_tuple);
         if (error || !has_body) co_return co_await wait_for_answer();
-        co_await send_body(request, serializer, *body);
+        if (by_.asks_for_body()) co_await wait_for_wish();
+        if (!answered_) co_await send_body(request, serializer, *body);
     }
 
     awaitable<> answer()
@@ -66,7 +69,7 @@ public:
         if (!tunnels_) stop_sending();
     }
 
-    relay_end end() const { return {failure_, may_go_on_}; }
+    relay_end end() const { return {failure_, may_go_on_, is_of_another_}; }
 
 private:
     beast::tcp_stream& socket() { return beast::get_lowest_layer(to_); }
@@ -97,6 +100,13 @@ private:
         if (const auto length = from.header("content-length"); length && !chunked)
             request.content_length(body.announced().value_or(0));
         return chunked || body.announced().has_value();
+    }
+
+    awaitable<> wait_for_wish()
+    {
+        x_.watch([this] { socket().close(); });
+        while (!wants_body_ && !answered_) co_await changed_.wait();
+        x_.unwatch();
     }
 
     awaitable<> send_body(relayed_request_head& request, request_serializer& serializer, body_stream& body)
@@ -135,6 +145,7 @@ private:
     void stop_sending()
     {
         answered_ = true;
+        changed_.notify();
         answer_due_.cancel();
         x_.unwatch();
         const auto body = x_.request().stream;
@@ -158,7 +169,11 @@ private:
             begun_ = parser.get().result_int() >= 200 || parser.get().result_int() == 101;
             if (begun_) answer_due_.cancel();
             const unsigned status = parser.get().result_int();
+            wants_body_ = wants_body_ || status == 100;
+            changed_.notify();
             if (status == 101) co_return co_await switch_protocol(parser.get(), buffer);
+            is_of_another_ = by_.is_of_another(parser.get().base());
+            if (is_of_another_) co_return;
             if (status >= 200) co_return co_await pass_on(parser, buffer);
         }
         failure_ = by_.subject() + " sends interim answers without an end.";
@@ -221,41 +236,7 @@ private:
         tunnels_ = true;
         x_.close_after();
         const bool sent = co_await x_.begin_relayed(101, std::move(head), std::nullopt, false);
-        if (!sent) co_return;
-        socket().expires_never();
-        const auto executor = co_await asio::this_coro::executor;
-        auto group =
-            asio::experimental::make_parallel_group(asio::co_spawn(executor, pass_up(), asio::deferred),
-                                                    asio::co_spawn(executor, pass_down(buffer), asio::deferred));
-        co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-    }
-
-    awaitable<> pass_up()
-    {
-        client_socket& peer = x_.peer();
-        for (bool more = true; more;) {
-            const auto bytes = peer.buffer().data();
-            const auto [error, size] = co_await asio::async_write(to_, bytes, as_tuple);
-            peer.buffer().consume(peer.buffer().size());
-            if (error || tunnel_ended_) break;
-            more = co_await peer.read_some();
-        }
-        socket().close();
-    }
-
-    awaitable<> pass_down(beast::flat_buffer& buffer)
-    {
-        client_socket& peer = x_.peer();
-        std::string_view bytes(static_cast<const char*>(buffer.cdata().data()), buffer.size());
-        bool sent = co_await peer.write(bytes);
-        while (sent) {
-            const auto [error, size] = co_await to_.async_read_some(asio::buffer(piece_), as_tuple);
-            if (error) break;
-            const std::string_view piece(piece_.data(), size);
-            sent = co_await peer.write(piece);
-        }
-        tunnel_ended_ = true;
-        peer.abort();
+        if (sent) co_await tunnel(x_.peer(), to_, buffer);
     }
 
     exchange& x_;
@@ -264,13 +245,15 @@ private:
     asio::steady_timer answer_due_;
     std::vector<char> piece_;
     std::string failure_;
-    bool begun_ = false;     // the answer
-    bool answered_ = false;  // whole
+    event changed_;            // one of the next two
+    bool wants_body_ = false;  // the other server
+    bool begun_ = false;       // the answer
+    bool answered_ = false;    // whole
     bool late_ = false;
     bool tunnels_ = false;
-    bool tunnel_ended_ = false;  // by the other server
     bool may_go_on_ = false;
     bool client_broke_off_ = false;
+    bool is_of_another_ = false;
 };
 
 }  // namespace

@@ -96,14 +96,15 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
         refusal = std::move(*refused);
         refusal.close = refusal.close || !into.keep_alive || expects || parser.announced() > most_read_over;
         if (refusal.close || progress == parser_state::done) co_return outcome::refused;
-    } else if (expects) {
+    } else if (expects && !streams) {
         const bool sent = co_await peer_.write("HTTP/1.1 100 Continue\r\n\r\n");
         if (!sent) co_return outcome::closed;
     }
     if (streams && !refused) {
         peer_.clear_deadline();
-        into.stream = std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout,
-                                                    progress == parser_state::done);
+        using state = body_stream::peer_state;
+        const auto peer = progress == parser_state::done ? state::done : expects ? state::waits : state::sends;
+        into.stream = std::make_shared<body_stream>(peer_, std::move(parser), limits_.body_timeout, peer);
         co_return outcome::request;
     }
     http_reply broken;

@@ -179,6 +179,7 @@ void gatekeeper::share(shared_logins with)
 {
     shared_ = std::move(with);
     proofs_.share();
+    for (auto& each : issuers_) each.share(shared_.issuer_keys);
 }
 
 bool gatekeeper::may_be_elsewhere(const std::string& id) const

@@ -116,13 +116,13 @@ awaitable<> gatekeeper::ask_for_proof(credentials of)
 
 awaitable<> gatekeeper::ask_for_token(std::string token)
 {
-    const auto read = jose::read_jwt(token);
+    auto read = jose::read_jwt(token);
     auto* from = read ? issuer_of(view_of(read->claims, "iss")) : nullptr;
     if (from == nullptr) {
         co_await introspect(std::move(token));
         co_return;
     }
-    if (!from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch());
+    if (!from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch(std::move(read)));
     co_await from->fetched();
 }
 

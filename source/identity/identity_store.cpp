@@ -1,13 +1,14 @@
 #include "identity/identity_store.hpp"
 
 #include <array>
+#include <chrono>
 
 namespace cmcp {
 
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 2> steps{
+constexpr std::array<const char*, 3> steps{
     R"(CREATE TABLE keys (
            id TEXT PRIMARY KEY, digest TEXT NOT NULL, principal TEXT NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
            profile TEXT NOT NULL, networks TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
@@ -16,7 +17,14 @@ constexpr std::array<const char*, 2> steps{
            issuer TEXT NOT NULL, subject TEXT NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (issuer, subject));)",
     R"(CREATE TABLE limits (
            principal TEXT NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL, PRIMARY KEY (principal, name));)",
+    R"(ALTER TABLE limits ADD COLUMN changed REAL NOT NULL DEFAULT 0;
+       ALTER TABLE limits ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;)",
 };
+
+double seconds_since_1970()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -83,25 +91,54 @@ std::vector<linked_subject> identity_store::links()
     return db_.prepare("SELECT * FROM links ORDER BY principal, issuer, subject").records<linked_subject>();
 }
 
+// A clock that goes back makes no change older than the one before.
 void identity_store::set_limit(const kept_limit& one)
 {
-    db_.prepare("INSERT OR REPLACE INTO limits VALUES (?1, ?2, ?3)", one.principal, one.name, one.value).run();
+    db_.prepare(R"(INSERT INTO limits VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE SET
+                       value = ?3, changed = max(?4, changed + 0.001), cleared = 0)",
+                one.principal, one.name, one.value, seconds_since_1970())
+        .run();
 }
 
 bool identity_store::clear_limit(std::string_view principal, std::string_view name)
 {
-    db_.prepare("DELETE FROM limits WHERE principal = ?1 AND name = ?2", principal, name).run();
+    db_.prepare(R"(UPDATE limits SET value = 0, changed = max(?3, changed + 0.001), cleared = 1
+                   WHERE principal = ?1 AND name = ?2 AND cleared = 0)",
+                principal, name, seconds_since_1970())
+        .run();
     return db_.changes() != 0;
 }
 
 std::vector<kept_limit> identity_store::limits_of(std::string_view principal)
 {
-    return db_.prepare("SELECT * FROM limits WHERE principal = ?1", principal).records<kept_limit>();
+    return db_.prepare("SELECT * FROM limits WHERE principal = ?1 AND cleared = 0", principal).records<kept_limit>();
 }
 
 std::vector<kept_limit> identity_store::limits()
 {
-    return db_.prepare("SELECT * FROM limits ORDER BY principal, name").records<kept_limit>();
+    return db_.prepare("SELECT * FROM limits WHERE cleared = 0 ORDER BY principal, name").records<kept_limit>();
+}
+
+std::vector<kept_limit> identity_store::limit_changes()
+{
+    return db_.prepare("SELECT * FROM limits WHERE changed > 0 ORDER BY principal, name").records<kept_limit>();
+}
+
+// Of two changes at the same moment all servers take the same.
+bool identity_store::take_limit(const kept_limit& one)
+{
+    db_.prepare(R"(INSERT INTO limits VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET
+                       value = ?3, changed = ?4, cleared = ?5
+                   WHERE (?4, ?5, ?3) > (changed, cleared, value))",
+                one.principal, one.name, one.value, one.changed, one.cleared)
+        .run();
+    return db_.changes() != 0;
+}
+
+std::int64_t identity_store::version()
+{
+    const auto [version] = db_.prepare("PRAGMA data_version").row<std::int64_t>();
+    return version;
 }
 
 }  // namespace cmcp

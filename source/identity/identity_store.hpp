@@ -28,8 +28,10 @@ struct kept_limit {
     std::string principal;
     std::string name;  ///< of limit_names()
     std::uint64_t value = 0;
+    double changed = 0;    ///< seconds since 1970; 0: by a version that did not note it
+    bool cleared = false;  ///< it was taken back, so it does not count
 
-    auto columns() { return std::tie(principal, name, value); }
+    auto columns() { return std::tie(principal, name, value, changed, cleared); }
 };
 
 /// API keys, links and limits in <SANDBOX_ROOT>/identity.db. The server and its commands have it open at the same time;
@@ -58,10 +60,14 @@ public:
     std::string principal_of(std::string_view issuer, std::string_view subject);  ///< empty: nobody has linked it
     std::vector<linked_subject> links();
 
-    void set_limit(const kept_limit& one);  ///< in place of an earlier value
+    void set_limit(const kept_limit& one);  ///< now, in place of an earlier value
     bool clear_limit(std::string_view principal, std::string_view name);
     std::vector<kept_limit> limits_of(std::string_view principal);
     std::vector<kept_limit> limits();
+
+    std::vector<kept_limit> limit_changes();  ///< whose time was noted, also those that were taken back
+    bool take_limit(const kept_limit& one);   ///< of another server; false: the same or a later change is here
+    std::int64_t version();                   ///< changes with what others write
 
 private:
     database db_;

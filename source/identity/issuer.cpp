@@ -14,6 +14,9 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_keys = 64;
+constexpr std::chrono::seconds patience_with_others(3);
+constexpr std::chrono::milliseconds between_looks(100);
+constexpr std::chrono::seconds before_next_look(5);
 
 std::vector<jose::public_key> keys_in(const json::object& document)
 {
@@ -69,11 +72,11 @@ bool issuer::may_fetch(const jose::jwt& token, clock::time_point now) const
 }
 
 // No coroutine, so that the mark is there when this returns.
-awaitable<> issuer::fetch()
+awaitable<> issuer::fetch(std::optional<jose::jwt> wanted)
 {
     fetching_ = true;
     tried_ = clock::now();
-    return fetch_and_note();
+    return fetch_and_note(std::move(wanted));
 }
 
 awaitable<> issuer::fetched()
@@ -81,7 +84,7 @@ awaitable<> issuer::fetched()
     while (fetching_) co_await ended_.wait();
 }
 
-awaitable<> issuer::fetch_and_note()
+awaitable<> issuer::fetch_and_note(std::optional<jose::jwt> wanted)
 {
     struct mark {
         explicit mark(issuer& one) : of(one) {}
@@ -96,8 +99,7 @@ awaitable<> issuer::fetch_and_note()
     };
     const mark at_end(*this);
     try {
-        co_await fetch_keys();
-        fetched_ = clock::now();
+        co_await fetch_where_needed(std::move(wanted));
         trouble_.clear();
     } catch (const boost::system::system_error&) {
         throw;  // the server ends
@@ -107,13 +109,70 @@ awaitable<> issuer::fetch_and_note()
     }
 }
 
+bool issuer::serves(const std::optional<jose::jwt>& wanted) const
+{
+    return clock::now() - fetched_ < times_.fresh && (!wanted || knows(*wanted));
+}
+
+// A server without keys does not go by the claim of another one, which may have failed.
+awaitable<> issuer::fetch_where_needed(std::optional<jose::jwt> wanted)
+{
+    co_await take_shared();
+    if (shared_.find && serves(wanted)) co_return;
+    const bool is_claimed = co_await claim();
+    if (!is_claimed) co_await wait_for_others(wanted);
+    const bool has_keys = clock::now() - fetched_ < times_.kept;
+    if (is_claimed || !has_keys) co_return co_await fetch_keys();
+    tried_ = clock::now() - times_.pause + before_next_look;
+}
+
+// The same checks as for a set that this server has fetched.
+void issuer::take(const fetched_key_set& set)
+{
+    const auto fetched = clock::now() - set.age;
+    if (fetched <= fetched_ || set.age >= times_.kept) return;
+    try {
+        keys_ = keys_in(jsonrpc::read_object(set.document, 16));
+        fetched_ = fetched;
+    } catch (const std::runtime_error& problem) {
+        log::warning("issuer_keys_refused", {{"issuer", json::string(name_)}, {"reason", problem.what()}});
+    }
+}
+
+awaitable<> issuer::take_shared()
+{
+    if (!shared_.find) co_return;
+    const auto set = co_await shared_.find(name_);
+    if (set) take(*set);
+}
+
+awaitable<bool> issuer::claim()
+{
+    if (!shared_.claim) co_return true;
+    const auto pause = std::chrono::duration_cast<std::chrono::seconds>(times_.pause);
+    const bool is_first = co_await shared_.claim(name_, pause);
+    co_return is_first;
+}
+
+// Of the server that fetches now. Nobody waits for a refresh beside.
+awaitable<> issuer::wait_for_others(std::optional<jose::jwt> wanted)
+{
+    const auto until = clock::now() + patience_with_others;
+    while (wanted && !serves(wanted) && clock::now() < until) {
+        co_await ended_.wait(clock::now() + between_looks);
+        co_await take_shared();
+    }
+}
+
 awaitable<> issuer::fetch_keys()
 {
     const json::object about = co_await issuer_metadata(fetch_, name_);
     document_request wanted{text_of(about, "jwks_uri")};
     check_place(name_, wanted.url);
-    const std::string text = co_await fetch_(std::move(wanted));
+    std::string text = co_await fetch_(std::move(wanted));
     keys_ = keys_in(jsonrpc::read_object(text, 16));
+    fetched_ = clock::now();
+    if (shared_.tell) co_await shared_.tell(name_, std::move(text));
 }
 
 }  // namespace cmcp

@@ -3,8 +3,10 @@
 #include "async/event.hpp"
 #include "identity/document_fetch.hpp"
 #include "identity/jose.hpp"
+#include "identity/shared_issuer_keys.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +20,8 @@ public:
     using clock = event::clock;
 
     /// Keys are fetched again when they are `fresh` old, when a token names an unknown one, and after a failure, but
-    /// never within `pause` of the last try. Where the issuer is down its last keys serve for `kept`, then none.
+    /// never within `pause` of the last try. Where the issuer is down its last keys serve for `kept`, then none. In a
+    /// cluster the try of another server counts as well, and keys that it has fetched serve here.
     struct times {
         clock::duration fresh = std::chrono::minutes(10);
         clock::duration pause = std::chrono::seconds(30);
@@ -36,8 +39,11 @@ public:
     bool may_fetch(const jose::jwt& token, clock::time_point now) const;
     bool is_stale(clock::time_point now) const { return now - fetched_ >= times_.fresh && !is_paused(now); }
 
-    /// Brings the keys. To be run once at a time, beside the requests that wait for its end.
-    awaitable<> fetch();
+    void share(shared_issuer_keys with) { shared_ = std::move(with); }
+
+    /// Brings the keys, for the token where one waits. To be run once at a time, beside the requests that wait for its
+    /// end.
+    awaitable<> fetch(std::optional<jose::jwt> wanted = std::nullopt);
     bool is_fetching() const { return fetching_; }
     awaitable<> fetched();  ///< at once where nothing is under way
 
@@ -46,7 +52,13 @@ public:
 private:
     bool is_paused(clock::time_point now) const { return now - tried_ < times_.pause; }
     bool knows(const jose::jwt& token) const;
-    awaitable<> fetch_and_note();
+    bool serves(const std::optional<jose::jwt>& wanted) const;
+    void take(const fetched_key_set& set);
+    awaitable<> fetch_and_note(std::optional<jose::jwt> wanted);
+    awaitable<> fetch_where_needed(std::optional<jose::jwt> wanted);
+    awaitable<> take_shared();
+    awaitable<bool> claim();
+    awaitable<> wait_for_others(std::optional<jose::jwt> wanted);
     awaitable<> fetch_keys();
 
     std::string name_;
@@ -58,6 +70,7 @@ private:
     bool fetching_ = false;
     event ended_;
     std::string trouble_;
+    shared_issuer_keys shared_;
 };
 
 }  // namespace cmcp

@@ -79,6 +79,11 @@ quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now
     return known_.emplace(std::string(principal), entry{limits, {}, now, calls, now}).first->second;
 }
 
+void quotas::look_again()
+{
+    for (auto& [principal, own] : known_) own.looked -= fresh_for;
+}
+
 const principal_limits& quotas::whole(std::string_view principal) { return look_up(principal, now_()).limits; }
 
 // Where nothing may be had, 1 byte of the disk is left, because 0 stands for any number in other places.

@@ -31,6 +31,8 @@ public:
     /// The limits of the principal at this server. Good until the next call.
     const principal_limits& of(std::string_view principal);
 
+    void look_again();  ///< the store has changed
+
     /// The same without what it has at other servers.
     const principal_limits& whole(std::string_view principal);
 

@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "identity/api_key.hpp"
+#include "identity/shared_issuer_keys.hpp"
 
 #include <chrono>
 #include <functional>
@@ -22,6 +23,8 @@ struct shared_logins {
     std::function<awaitable<bool>(std::string digest, std::chrono::seconds keep)> first_use;
 
     std::function<awaitable<key_elsewhere>(std::string id)> find_key;
+
+    shared_issuer_keys issuer_keys{};
 };
 
 }  // namespace cmcp

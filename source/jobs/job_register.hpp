@@ -51,6 +51,8 @@ public:
     std::optional<job_record> find(const std::string& id);      ///< of any owner
     std::vector<job_record> list(const std::string& owner);     ///< newest first, without results
     std::vector<job_record> latest(std::string_view owner, bool of_all, std::size_t most);  ///< the same
+    std::vector<std::string> owners() { return store_.owners(now()); }  ///< of jobs that run or have ended
+    bool has_any(const std::string& owner) { return store_.has_any(owner, now()); }
     job_usage usage(const std::string& owner) { return store_.usage(owner, now()); }
     std::vector<job_totals> tasks() { return store_.totals(now()); }  ///< jobs that are kept for a time, by owner
 

@@ -4,8 +4,6 @@
 #include "mcp/catalogue.hpp"
 #include "text/handles.hpp"
 
-#include <chrono>
-
 namespace cmcp {
 
 namespace {
@@ -79,7 +77,6 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
 constexpr std::string_view of_workspace = "workspace:///";
 
 constexpr int seconds_until_retry = 5;
-constexpr std::chrono::seconds patience_with_nodes(10);  // longer than it takes to agree that one is gone
 
 }  // namespace
 
@@ -128,55 +125,59 @@ std::string node_of_passed_on(const served_request& request, const other_nodes& 
     throw rpc_error(rpc_code::server_error, "The sandbox is at another server.", json::value(std::move(data)));
 }
 
-// Nothing: nowhere else. A problem is the better one to tell.
-awaitable<std::optional<std::string>> other_place(other_nodes& nodes, const served_request& request, std::string node,
-                                                  node_unreachable& problem)
-{
-    std::optional<std::string> place;
-    auto handle = sandbox_of(request);
-    if (handle.empty()) co_return place;
-    try {
-        place = co_await nodes.find_again(std::move(handle), std::move(node));
-    } catch (const node_unreachable& failure) {
-        problem = failure;
-    }
-    co_return place;
-}
+namespace {
 
-// Nothing: the node does not answer, and `problem` says why.
-awaitable<std::optional<json::object>> answer_of_node(other_nodes& nodes, served_request& request, std::string node,
-                                                      const json::object& params, node_unreachable& problem)
-{
-    std::optional<json::object> result;
-    try {
-        result = co_await nodes.call(request, std::move(node), params);
-    } catch (const node_unreachable& failure) {
-        problem = failure;
+class movable_call final : public movable_request {
+public:
+    movable_call(other_nodes& nodes, served_request& request, const json::object& params)
+        : nodes_(nodes), request_(request), params_(params)
+    {
     }
-    if (!result) co_return result;
-    request.facts.failed = flag_of(*result, "isError");
-    request.facts.note_content(*result);
-    co_return result;
-}
+
+    awaitable<> try_at(std::string node) override
+    {
+        node_ = node;
+        result_ = co_await nodes_.call(request_, std::move(node), params_);
+        request_.facts.failed = flag_of(result_, "isError");
+        request_.facts.note_content(result_);
+    }
+
+    awaitable<std::optional<std::string>> find_again(std::string node) override
+    {
+        std::optional<std::string> place;
+        auto handle = sandbox_of(request_);
+        if (!handle.empty()) place = co_await nodes_.find_again(std::move(handle), std::move(node));
+        co_return place;
+    }
+
+    const std::string& node() const { return node_; }  // the last one that was tried
+    json::object take_result() { return std::move(result_); }
+
+private:
+    other_nodes& nodes_;
+    served_request& request_;
+    const json::object& params_;
+    std::string node_;
+    json::object result_;
+};
+
+}  // namespace
 
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
                                        json::object params)
 {
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
-    node_unreachable problem("");
-    const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
-    for (;;) {
-        auto result = co_await answer_of_node(*offered.nodes, request, node, params, problem);
-        if (result) co_return std::move(*result);
-        if (std::chrono::steady_clock::now() > until) break;
-        auto place = co_await other_place(*offered.nodes, request, node, problem);
-        if (!place) break;
-        if (place->empty()) throw found_here();
-        node = *std::move(place);
+    movable_call call(*offered.nodes, request, params);
+    std::optional<node_unreachable> problem;
+    try {
+        co_await try_nodes(call, std::move(node));
+    } catch (const node_unreachable& failure) {
+        problem = failure;
     }
-    if (!calls_tool) throw rpc_error(rpc_code::server_error, problem.what());
-    auto failed = no_answer(node, problem);
+    if (!problem) co_return call.take_result();
+    if (!calls_tool) throw rpc_error(rpc_code::server_error, problem->what());
+    auto failed = no_answer(call.node(), *problem);
     request.facts.note_result(failed);
     const auto reader = request.is_program ? result_reader::program : result_reader::model;
     co_return describe_tool_result(std::move(failed), *request.who, offered.format, reader);

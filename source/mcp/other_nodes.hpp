@@ -3,32 +3,20 @@
 #include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/change.hpp"
+#include "mcp/node_trials.hpp"
 #include "mcp/served_request.hpp"
 
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
 
-/// what() is a sentence that names the node and says why it does not answer; `type` is for programs.
-struct node_unreachable : std::runtime_error {
-    explicit node_unreachable(const std::string& sentence, std::string kind = "NodeUnreachable")
-        : std::runtime_error(sentence), type(std::move(kind))
-    {
-    }
-    std::string type;
-};
-
 /// In the data of an error: the answering node does not have the sandbox any more, so it has to be found again.
 inline constexpr std::string_view moved_mark = "sandbox_moved";
-
-/// Thrown where a call turns out to be this node's own: the sandbox has come here.
-struct found_here {};
 
 /// The other servers of a cluster, as the protocol sees them: a request for what another one has is answered by that.
 class other_nodes {
@@ -65,6 +53,9 @@ public:
     };
     /// The same result from each of the others, in the form for programs, for a list that all make together.
     virtual awaitable<std::vector<answer>> ask_all(served_request& request) = 0;
+
+    /// The same without those that have no sandboxes, jobs or files of the caller for sure.
+    virtual awaitable<std::vector<answer>> ask_holders(served_request& request) = 0;
 
     /// Hears the notifications of a resource or a task that `node` has, for as long as the handle lives.
     virtual std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,

@@ -138,7 +138,7 @@ bool newer(const json::value& one, const json::value& other)
 // The rows of all servers that answer, and the names of those that do not.
 awaitable<> gather(catalogue& offered, served_request& call, gathered_list list, tool_result& result)
 {
-    const auto answers = co_await offered.nodes->ask_all(call);
+    const auto answers = co_await offered.nodes->ask_holders(call);
     auto& rows = result.structured[list.member].as_array();
     json::array silent;
     for (const auto& each : answers) {

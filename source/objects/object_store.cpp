@@ -254,15 +254,6 @@ awaitable<std::optional<std::string>> object_store::get(std::string key)
     co_return std::move(got.reply.body);
 }
 
-awaitable<bool> object_store::has(std::string key)
-{
-    const auto wanted = order_for("HEAD", "tell of", key);
-    auto got = co_await ask(wanted);
-    if (got.reply.status == missing) co_return false;
-    if (got.reply.status != ok) fail(*wanted, got);
-    co_return true;
-}
-
 awaitable<> object_store::remove(std::string key)
 {
     const auto wanted = order_for("DELETE", "remove", key);

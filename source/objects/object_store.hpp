@@ -50,8 +50,7 @@ public:
     awaitable<bool> create(std::string key, std::string bytes);
 
     awaitable<std::optional<std::string>> get(std::string key);  ///< nothing: there is none
-    awaitable<bool> has(std::string key);  ///< false also where the bucket is missing: an answer to HEAD does not say
-    awaitable<> remove(std::string key);   ///< of an object that is not there, too
+    awaitable<> remove(std::string key);                         ///< of an object that is not there, too
 
     /// All keys that begin so, in the order of the storage, which is that of their bytes at most of them.
     awaitable<std::vector<std::string>> list(std::string prefix);

@@ -57,7 +57,8 @@ void put_field(port_request& into, std::string_view name, std::string_view value
 // Fields that an origin of its own may have, except those for whole domains and other ports.
 bool passes_from_own_origin(std::string_view name)
 {
-    return !is_any_of(name, {"strict-transport-security", "alt-svc", "public-key-pins", "expect-ct"});
+    return !is_any_of(name,
+                      {"strict-transport-security", "alt-svc", "public-key-pins", "expect-ct", member_place_field});
 }
 
 // Below a path only fields that are known to concern the answer alone.

@@ -46,6 +46,7 @@ told_by_server told_by(managers& all, std::function<json::object()> load)
     holdings_source holdings;
     holdings.of = [&all](const std::string& principal) { return holdings_of(all, principal); };
     holdings.owners = [&all] { return holders(all); };
+    holdings.listed = [&all] { return listed_owners(all); };
     return {*all.limits, std::move(holdings), std::move(load)};
 }
 

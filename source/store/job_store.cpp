@@ -73,6 +73,17 @@ std::vector<job_totals> job_store::totals(double now)
 
 std::vector<std::string> job_store::all() { return db_.prepare("SELECT id FROM jobs").texts(); }
 
+std::vector<std::string> job_store::owners(double now)
+{
+    return db_.prepare(std::string("SELECT DISTINCT owner FROM jobs WHERE ") + not_expired, now).texts();
+}
+
+bool job_store::has_any(std::string_view owner, double now)
+{
+    const auto sql = std::string("SELECT EXISTS (SELECT 1 FROM jobs WHERE owner = ?2 AND ") + not_expired + ")";
+    return std::get<0>(db_.prepare(sql, now, owner).row<std::int64_t>()) != 0;
+}
+
 void job_store::lose_running(double now, std::string_view message)
 {
     db_.prepare("UPDATE jobs SET state = 'lost', ended = ?, message = ? WHERE state = 'running'", now, message).run();

@@ -64,6 +64,8 @@ public:
     job_usage usage(std::string_view owner, double now);
     std::vector<job_totals> totals(double now);  ///< by owner
     std::vector<std::string> all();
+    std::vector<std::string> owners(double now);
+    bool has_any(std::string_view owner, double now);
 
     /// Ends the jobs of a process that is gone.
     void lose_running(double now, std::string_view message);

@@ -228,6 +228,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         members.emplace(io, std::move(place), rules_for_members(config), logins, sessions.budget());
         members->routes = routes;
+        members->context.members = context.members;  // a sandbox may have gone from here
         if (cluster != nullptr) add_member_routes(members->routes, *cluster);
     }
 

@@ -7,6 +7,7 @@
 #include "sandboxes/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "vault/kept_state.hpp"
+#include "vault/passing_chunks.hpp"
 #include "vault/sandbox_bucket.hpp"
 
 #include <functional>
@@ -76,8 +77,6 @@ public:
     awaitable<std::string> find(std::string handle, std::string node, gone_question is_gone);
 
 private:
-    struct upload;
-    struct download;
     class turn;
     struct turns;
 
@@ -107,7 +106,7 @@ private:
     awaitable<> keep_content(sandbox_record record, kept_state& state);
     awaitable<kept_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
                                       std::set<std::string>& known);
-    awaitable<> put_files(std::shared_ptr<upload> all);
+    awaitable<> put_file(passing_chunk chunk);
     awaitable<> put_manifest(sandbox_record record, const kept_state& state);
     awaitable<> note_kept(std::string id, kept_state state);
     awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
@@ -122,7 +121,7 @@ private:
     awaitable<sandbox_claim> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
     awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
-    awaitable<> fetch_all(std::shared_ptr<download> all);
+    awaitable<> fetch_file(passing_chunk chunk);
     awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
     void add_record(kept_record record);
     awaitable<std::filesystem::path> make_passing();

@@ -16,8 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t uploads_at_once = 4;
-constexpr double before_last_use = 0.001;  // a call that goes on writes more than is kept
-constexpr std::chrono::hours longest_upload(24);
+constexpr double before_last_use = 0.001;                // a call that goes on writes more than is kept
 constexpr std::chrono::milliseconds time_of_calls(100);  // from a call's arrival to its use of the sandbox
 constexpr std::chrono::seconds longest_calls(5);
 
@@ -30,28 +29,11 @@ std::string read_file(const fs::path& file)
 
 }  // namespace
 
-/// Files of chunks on their way into the bucket.
-struct sandbox_vault::upload {
-    fs::path folder;
-    std::string handle;
-    std::uint64_t epoch = 0;
-    std::vector<std::string> ids{};
-    std::size_t next = 0;
-    std::optional<object_store_error> failure{};
-};
-
-awaitable<> sandbox_vault::put_files(std::shared_ptr<upload> all)
+awaitable<> sandbox_vault::put_file(passing_chunk chunk)
 {
-    try {
-        while (all->next < all->ids.size() && !all->failure) {
-            auto id = all->ids[all->next++];
-            auto read = [file = all->folder / id] { return read_file(file); };
-            auto sealed = co_await pool_.run(blocking_pool::server, std::move(read));
-            co_await bucket_.put_chunk(all->handle, all->epoch, std::move(id), std::move(sealed));
-        }
-    } catch (const object_store_error& reason) {
-        all->failure.emplace(reason);
-    }
+    auto read = [file = chunk.folder / chunk.id] { return read_file(file); };
+    auto sealed = co_await pool_.run(blocking_pool::server, std::move(read));
+    co_await bucket_.put_chunk(std::move(chunk.handle), chunk.epoch, std::move(chunk.id), std::move(sealed));
 }
 
 // `known`: ids that the bucket has, to which those of the folder are added.
@@ -67,19 +49,13 @@ awaitable<kept_folder> sandbox_vault::put_folder(fs::path folder, sandbox_record
     order.stop = stop_.get_token();
     auto write = [order, sealer = bucket_.sealer()] { return snapshots::write_snapshot(order, sealer); };
     auto written = co_await pool_.run(blocking_pool::server, std::move(write));
-    auto all = std::make_shared<upload>();
-    all->folder = passing;
-    all->handle = of.id;
-    all->epoch = epoch;
+    std::vector<passing_chunk> fresh;
     for (const auto& each : written.chunks)
-        if (known.insert(each.id).second) all->ids.push_back(each.id);
-    task_group uploads(executor_);
-    for (std::size_t i = 0; i != uploads_at_once; ++i) uploads.spawn("upload of a sandbox", put_files(all));
-    co_await uploads.wait_idle(longest_upload);
+        if (known.insert(each.id).second) fresh.push_back({passing, of.id, epoch, each.id});
+    auto put = [this](passing_chunk chunk) { return put_file(std::move(chunk)); };
+    const auto failure = co_await pass_chunks(executor_, std::move(fresh), uploads_at_once, std::move(put));
     sandboxes_.remove_soon(of.owner, passing);
-    if (all->failure) throw object_store_error(*all->failure);
-    if (all->next < all->ids.size())
-        throw sandbox_error("SnapshotStoreError", "The sandbox could not be kept: a file of its parts is unreadable.");
+    if (failure) std::rethrow_exception(failure);
     co_return kept_folder{std::move(written.chunks), written.bytes};
 }
 

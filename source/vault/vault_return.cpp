@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t downloads_at_once = 6;
 constexpr std::chrono::seconds patience_with_owner(8);
 constexpr std::chrono::milliseconds before_next_question(200);
-constexpr std::chrono::hours longest_download(24);
 
 void write_file(const fs::path& file, const std::string& bytes)
 {
@@ -59,16 +58,6 @@ void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& fold
 /// The bucket has no snapshot of the sandbox.
 struct sandbox_vault::nothing_kept {};
 
-/// Chunks on their way out of the bucket.
-struct sandbox_vault::download {
-    fs::path folder;
-    std::string handle;
-    std::uint64_t epoch = 0;
-    std::vector<std::string> ids{};
-    std::size_t next = 0;
-    std::string failure{};
-};
-
 awaitable<fs::path> sandbox_vault::make_passing()
 {
     auto make = [places = sandboxes_.places()] { return places.make_passing(); };
@@ -76,20 +65,11 @@ awaitable<fs::path> sandbox_vault::make_passing()
     co_return folder;
 }
 
-awaitable<> sandbox_vault::fetch_all(std::shared_ptr<download> all)
+awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
 {
-    try {
-        while (all->next < all->ids.size() && all->failure.empty()) {
-            const auto id = all->ids[all->next++];
-            auto sealed = co_await bucket_.chunk(all->handle, all->epoch, id);
-            auto write = [file = all->folder / id, sealed = std::move(sealed)] { write_file(file, sealed); };
-            co_await pool_.run(blocking_pool::server, std::move(write));
-        }
-    } catch (const boost::system::system_error&) {
-        throw;
-    } catch (const std::runtime_error& reason) {
-        all->failure = reason.what();
-    }
+    auto sealed = co_await bucket_.chunk(chunk.handle, chunk.epoch, chunk.id);
+    auto write = [file = chunk.folder / chunk.id, sealed = std::move(sealed)] { write_file(file, sealed); };
+    co_await pool_.run(blocking_pool::server, std::move(write));
 }
 
 // The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
@@ -128,25 +108,23 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     kept_state kept;
     kept.workspace.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
-    auto all = std::make_shared<download>();
-    all->folder = co_await make_passing();
-    all->handle = manifest.handle;
-    all->epoch = manifest.epoch;
-    all->ids = kept.ids();
-    task_group downloads(executor_);
-    for (std::size_t i = 0; i != downloads_at_once; ++i) downloads.spawn("download of a sandbox", fetch_all(all));
-    co_await downloads.wait_idle(longest_download);
+    const auto passing = co_await make_passing();
+    std::vector<passing_chunk> all;
+    for (auto& id : kept.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
+    auto fetch = [this](passing_chunk chunk) { return fetch_file(std::move(chunk)); };
+    const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
     kept_state state;
     state.epoch = epoch;
-    std::string problem = all->failure;
+    std::string problem;
     try {
-        if (problem.empty()) co_await make_folders(manifest, all->folder, state);
+        if (failure) std::rethrow_exception(failure);
+        co_await make_folders(manifest, passing, state);
     } catch (const boost::system::system_error&) {
         throw;
     } catch (const std::runtime_error& reason) {
         problem = reason.what();
     }
-    sandboxes_.remove_soon(record.about.owner, all->folder);
+    sandboxes_.remove_soon(record.about.owner, passing);
     if (!problem.empty())
         throw sandbox_error("SnapshotStoreError", "The sandbox could not be brought here: " + problem);
     add_record(record);
@@ -211,7 +189,10 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
     const auto& own = sandboxes_.handles().node();
     if (sandboxes_.store().find_of_any(handle)) co_return own;
     auto owner = co_await bucket_.owner_of(handle);
-    if (owner.epoch != 0) claims_[handle] = owner;
+    if (owner.epoch == 0)
+        claims_.erase(handle);  // it was deleted
+    else
+        claims_[handle] = owner;
     if (owner.node != own) {
         if (owner.node != node) co_return owner.node;
         const bool free = co_await comes_free(handle, owner, is_gone);

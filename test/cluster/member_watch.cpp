@@ -33,13 +33,12 @@ TEST_CASE("two members agree that the third one is gone, and do not while it ans
     three_servers all;
     REQUIRE(all_in_touch(all));
     CHECK_FALSE(all.is_gone("n1", "n3", 20s));
-    CHECK_FALSE(all.verdict_is_good("n1", "n3"));
     all.stop("n3");
     CHECK(all.is_gone("n1", "n3", 20s));
-    CHECK(all.verdict_is_good("n1", "n3"));
-    CHECK_FALSE(all.verdict_is_good("n2", "n3"));
+    CHECK(all.is_gone("n1", "n3", 0s));
     CHECK(all.is_in_touch("n1"));
-    CHECK(eventually([&] { return !all.verdict_is_good("n1", "n3"); }));
+    all.start("n3");
+    CHECK(eventually([&] { return !all.is_gone("n1", "n3", 0s); }));
 }
 
 TEST_CASE("a member without the others is cut off, has no verdict, and looks again before it is in touch")

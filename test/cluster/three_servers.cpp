@@ -135,11 +135,6 @@ bool three_servers::is_gone(const std::string& for_whom, std::string name, std::
     return asio::co_spawn(io_, std::move(question), asio::use_future).get().value_or(false);
 }
 
-bool three_servers::verdict_is_good(const std::string& for_whom, const std::string& name)
-{
-    return on_thread([&] { return servers_.at(for_whom)->watch.verdict_is_good(name); });
-}
-
 std::vector<std::string> three_servers::calls(const std::string& name)
 {
     return on_thread([&] { return servers_.at(name)->calls; });

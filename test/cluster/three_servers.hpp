@@ -28,7 +28,6 @@ public:
 
     bool is_in_touch(const std::string& name);
     bool is_gone(const std::string& for_whom, std::string name, std::chrono::milliseconds limit);
-    bool verdict_is_good(const std::string& for_whom, const std::string& name);
 
     /// The calls when the member came in touch or was cut off.
     std::vector<std::string> calls(const std::string& name);

@@ -107,8 +107,9 @@ std::string administration_of_one_run::ended_by() const
     return ended_by_;
 }
 
-member_server::member_server(settings config, bound_address entrance)
+member_server::member_server(settings config, bound_address entrance, parts more)
     : config_(std::move(config)),
+      parts_(std::move(more)),
       administration_(config_.sandbox_node),
       entrance_(std::move(entrance)),
       entrance_port_(entrance_->port()),
@@ -118,7 +119,7 @@ member_server::member_server(settings config, bound_address entrance)
 
 gateways member_server::add(asio::io_context& io, server_core& core)
 {
-    cluster_ = std::make_unique<cluster>(io.get_executor(), config_, told_by_server{limits_, {}, {}});
+    cluster_ = std::make_unique<cluster>(io.get_executor(), config_, told_by_server{limits_, {}, {}}, parts_.moving);
     core.tools().add(std::make_unique<whose_tool>("whose", config_.sandbox_node, calls_));
     core.tools().add(std::make_unique<waits_tool>("waits", config_.sandbox_node, waits_));
     core.tools().add(std::make_unique<places_tool>(config_.sandbox_node, calls_));
@@ -127,6 +128,7 @@ gateways member_server::add(asio::io_context& io, server_core& core)
     to.members = &cluster_->requests;
     to.cluster = cluster_.get();
     to.administration = &administration_;
+    to.files = parts_.files;
     to.node = config_.sandbox_node;
     return to;
 }
@@ -136,18 +138,31 @@ void member_server::before_start(asio::io_context& io, http_server& server)
     server.admit_members_at(io, std::move(*entrance_));
 }
 
-// TLS may write to a server that has just gone, as in the program, which ignores the signal.
-two_servers::two_servers() : authority(files.authority("ca", "the members"))
+std::map<std::string, bound_address> entrances_of(std::initializer_list<std::string> names)
 {
-    std::signal(SIGPIPE, SIG_IGN);
-    bound_address first("127.0.0.1", 0, true), second("127.0.0.1", 0, true);
-    members_ = "n1=127.0.0.1:" + std::to_string(first.port()) + ",n2=127.0.0.1:" + std::to_string(second.port());
-    for (const std::string name : {"n1", "n2"}) own_[name] = files.signed_by(authority, name, name, "DNS:" + name);
-    one = std::make_unique<member_server>(settings_of("n1"), std::move(first));
-    two = std::make_unique<member_server>(settings_of("n2"), std::move(second));
+    std::map<std::string, bound_address> all;
+    for (const auto& name : names) all.emplace(name, bound_address("127.0.0.1", 0, true));
+    return all;
 }
 
-settings two_servers::settings_of(const std::string& name) const
+// TLS may write to a server that has just gone, as in the program, which ignores the signal.
+member_papers::member_papers(const std::map<std::string, bound_address>& entrances)
+    : authority(files.authority("ca", "the members"))
+{
+    std::signal(SIGPIPE, SIG_IGN);
+    for (const auto& [name, entrance] : entrances) {
+        members_ += (members_.empty() ? "" : ",") + name + "=127.0.0.1:" + std::to_string(entrance.port());
+        own_[name] = files.signed_by(authority, name, name, "DNS:" + name);
+    }
+}
+
+two_servers::two_servers(std::map<std::string, bound_address> entrances) : member_papers(entrances)
+{
+    one = std::make_unique<member_server>(settings_of("n1"), std::move(entrances.at("n1")));
+    two = std::make_unique<member_server>(settings_of("n2"), std::move(entrances.at("n2")));
+}
+
+settings member_papers::settings_of(const std::string& name) const
 {
     auto config = http_fixture::quick_settings();
     config.cluster_members = words_of(members_);

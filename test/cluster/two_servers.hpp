@@ -5,6 +5,8 @@
 #include "test/transport/http_fixture.hpp"
 #include "test/transport/idle_administration.hpp"
 
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,8 +37,18 @@ private:
 ///   places {}                  a list that both make together
 class member_server final : public http_fixture::addition {
 public:
+    /// A part that a test has in place of the server's own.
+    struct parts {
+        moving_sandboxes moving{};
+        file_gateway* files = nullptr;
+    };
+
     /// `entrance`: where the other one connects.
-    member_server(settings config, bound_address entrance);
+    member_server(settings config, bound_address entrance, parts more);
+    member_server(settings config, bound_address entrance)
+        : member_server(std::move(config), std::move(entrance), parts())
+    {
+    }
 
     http_fixture& server() { return *server_; }
     int waits() const { return waits_; }  ///< calls of `waits` that run
@@ -50,6 +62,7 @@ private:
     void after_stop() override { cluster_.reset(); }
 
     settings config_;
+    parts parts_;
     administration_of_one_run administration_;
     quotas limits_{config_};
     std::optional<bound_address> entrance_;
@@ -59,19 +72,31 @@ private:
     std::unique_ptr<http_fixture> server_;  // goes first
 };
 
-/// Both servers, which know each other by certificates of one authority.
-struct two_servers {
-    two_servers();
+/// Certificates of one authority and settings, by which servers know each other.
+struct member_papers {
+    explicit member_papers(const std::map<std::string, bound_address>& entrances);
 
     certificates files;
     certificates::pair authority;
-    std::unique_ptr<member_server> one, two;
 
     settings settings_of(const std::string& name) const;
 
 private:
     std::string members_;
     std::map<std::string, certificates::pair> own_;
+};
+
+/// Entrances at free ports.
+std::map<std::string, bound_address> entrances_of(std::initializer_list<std::string> names);
+
+/// Both servers.
+struct two_servers : member_papers {
+    two_servers() : two_servers(entrances_of({"n1", "n2"})) {}
+
+    std::unique_ptr<member_server> one, two;
+
+private:
+    explicit two_servers(std::map<std::string, bound_address> entrances);
 };
 
 /// The field by which members say for whom they ask, in the name of root, as a client may write it.

@@ -66,6 +66,64 @@ TEST_CASE("a change of a quota counts within a second, also where there was no s
     CHECK(s.limits.of("ann").runs == 0);
 }
 
+TEST_CASE("of limits that other servers tell the latest change counts, also one that takes a limit back")
+{
+    temporary_folder folder;
+    identity_store store(identity_store::file_in(folder.path));
+    const auto value = [&] {
+        const auto own = store.limits_of("ann");
+        return own.empty() ? 0 : own.at(0).value;
+    };
+    CHECK(store.take_limit({"ann", "runs", 2, 100}));
+    CHECK_FALSE(store.take_limit({"ann", "runs", 2, 100}));
+    CHECK_FALSE(store.take_limit({"ann", "runs", 9, 99}));
+    CHECK(value() == 2);
+    CHECK(store.take_limit({"ann", "runs", 3, 100}));  // at the same moment
+    CHECK_FALSE(store.take_limit({"ann", "runs", 2, 100}));
+    CHECK(store.take_limit({"ann", "runs", 0, 101, true}));
+    CHECK(value() == 0);
+    CHECK_FALSE(store.take_limit({"ann", "runs", 3, 100}));
+    store.set_limit({"ann", "runs", 4});
+    CHECK(value() == 4);
+    CHECK_FALSE(store.take_limit({"ann", "runs", 0, 101, true}));
+}
+
+TEST_CASE("a change here is later than one of another server whose clock is ahead")
+{
+    temporary_folder folder;
+    identity_store store(identity_store::file_in(folder.path));
+    constexpr double far_ahead = 4e9;
+    store.take_limit({"ann", "runs", 2, far_ahead});
+    store.set_limit({"ann", "runs", 5});
+    CHECK(store.limit_changes().at(0).changed > far_ahead);
+    CHECK(store.clear_limit("ann", "runs"));
+    CHECK_FALSE(store.take_limit({"ann", "runs", 2, far_ahead}));
+    CHECK(store.limits().empty());
+    CHECK(store.limit_changes().at(0).cleared);
+}
+
+TEST_CASE("limits of a version that did not note when they changed count, and are not told to others")
+{
+    temporary_folder folder;
+    const auto file = identity_store::file_in(folder.path);
+    {
+        database before(file);
+        before.prepare("CREATE TABLE keys (id TEXT)").run();
+        before
+            .prepare(
+                "CREATE TABLE limits (principal TEXT NOT NULL, name TEXT NOT NULL, value INTEGER NOT NULL, "
+                "PRIMARY KEY (principal, name))")
+            .run();
+        before.prepare("INSERT INTO limits VALUES ('ann', 'runs', 2)").run();
+        before.prepare("PRAGMA user_version = 2").run();
+    }
+    identity_store store(file);
+    CHECK(store.limits_of("ann").at(0).value == 2);
+    CHECK(store.limit_changes().empty());
+    store.set_limit({"ann", "runs", 3});
+    CHECK(store.limit_changes().at(0).value == 3);
+}
+
 TEST_CASE("the calls of a minute may come at once, then they come back evenly")
 {
     stage s;

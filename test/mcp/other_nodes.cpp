@@ -52,6 +52,7 @@ public:
     awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
     std::string known_home_of(const caller&) const override { return home; }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
+    awaitable<std::vector<answer>> ask_holders(served_request&) override { co_return lists; }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override
     {

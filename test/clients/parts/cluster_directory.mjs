@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { machine_token, start_authorization_server } from "../lib/authorization_server.mjs";
 import { caller } from "../lib/caller.mjs";
 import { free_ports, node_of, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
@@ -11,8 +12,9 @@ import { environment, program } from "../lib/server.mjs";
 
 const RUNS = 4;
 const directory = await start_directory();
+const as = await start_authorization_server();
 const { cluster, names, at, another, third, boxes, stop } = await start_rig({
-    CLUSTER_DIRECTORY: directory.url, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
+    CLUSTER_DIRECTORY: directory.url, AUTH_ISSUERS: as.issuer, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
 });
 const members_seen = async () => (await directory.command("KEYS", "cmcp:member:*")).split("\n").length;
 const told = async () => JSON.parse((await directory.command("HGET", "cmcp:has:ann", "n1")) || "{}");
@@ -156,6 +158,78 @@ await test("directory: a key that was written into it by somebody else is none",
     assert.equal(await status_at("n2", `cmk_0123456789ab_${robot.key.slice(-43)}`), 401);
 });
 
+// ---------------------------------------------------------------- lists
+/// The requests that the server has passed on to each other one.
+async function passed_on(name) {
+    const text = await (await at(name).get("/metrics")).text();
+    const requests = [...text.matchAll(/^cmcp_member_requests_total\{(.*)\} (\d+)$/gm)];
+    const to = (member) => requests.filter(([, labels]) => labels.includes(`member="${member}"`)).reduce((sum, [, , count]) => sum + Number(count), 0);
+    return Object.fromEntries(names.filter((each) => each !== name).map((each) => [each, to(each)]));
+}
+
+async function servers_asked_by(name, action) {
+    const before = await passed_on(name);
+    await action();
+    const after = await passed_on(name);
+    return Object.keys(after).filter((each) => after[each] !== before[each]);
+}
+
+await test("directory: lists ask only the servers that have something of the caller", async () => {
+    const { key } = JSON.parse(command("n1", "key", "create", "carl", "--json"));
+    const by_carl = (name) => new caller(cluster.node(name).url, key);
+    for (const name of names) await until(`${name} knows the key`, async () => await status_at(name, key) === 200);
+    const sandboxes = (name, expected) => async () => assert.deepEqual((await by_carl(name).call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id), expected);
+    await until("nobody is asked", async () => (await servers_asked_by("n3", sandboxes("n3", []))).length === 0);
+    const { sandbox_id } = await by_carl("n1").call("create_sandbox");
+    const owner = node_of(sandbox_id);
+    for (const name of names) assert.deepEqual(await servers_asked_by(name, sandboxes(name, [sandbox_id])), name === owner ? [] : [owner]);
+    const { job_id } = await by_carl(owner).call("execute_terminal_command", { sandbox_id, command: "true", run_in_background: true });
+    const jobs = async () => assert.deepEqual((await by_carl(another(owner)).call("job_list")).jobs.map((job) => job.job_id), [job_id]);
+    assert.deepEqual(await servers_asked_by(another(owner), jobs), [owner]);
+    await by_carl(another(owner)).call("delete_sandbox", { sandbox_id });
+    await sandboxes(third(owner), [])();
+});
+
+// ---------------------------------------------------------------- quotas of the command
+const quotas_at = (name) => JSON.parse(command(name, "quota", "list", "--json")).filter(({ from }) => from === "container-mcp quota");
+
+await test("directory: a quota that is set at one server counts at all, and one that is taken back does not", async () => {
+    command("n1", "quota", "set", "ann", "sandboxes=1");
+    const begun = performance.now();
+    await until("n3 knows the quota", async () => {
+        const { value } = await at("n3").rest("create_sandbox");
+        if (value.sandbox_id) await at("n3").call("delete_sandbox", { sandbox_id: value.sandbox_id });
+        return value.error_type === "QuotaExceeded" && /your quota of sandboxes allows \(1,/.test(value.error);
+    });
+    console.log(`# a quota counted at another server after ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+    command("n2", "quota", "clear", "ann", "sandboxes");
+    await until("n1 has it no more", () => quotas_at("n1").length === 0);
+    await until("n3 has it no more", () => quotas_at("n3").length === 0);
+});
+
+await test("directory: quotas that somebody else wrote into it are none, and its loss loses none", async () => {
+    command("n1", "quota", "set", "ann", "jobs=7");
+    await until("n3 keeps it", () => quotas_at("n3").some(({ value }) => value === 7));
+    const sealed = await directory.command("HGET", "cmcp:limits", "jobs ann");
+    await directory.command("HSET", "cmcp:limits", "jobs bob", sealed, "tasks ann", sealed.slice(0, 64) + sealed.slice(64).replace('"jobs"', '"tasks"'));
+    await directory.command("PUBLISH", "cmcp:news", ":limits");
+    command("n2", "quota", "set", "ann", "jobs=2");
+    await until("n3 keeps the next one", () => quotas_at("n3").some(({ value }) => value === 2));
+    assert.deepEqual(quotas_at("n3").map(({ principal, name, value }) => [principal, name, value]), [["ann", "jobs", 2]]);
+    await directory.command("FLUSHALL");
+    await until("it is told anew", async () => (await directory.command("HGET", "cmcp:limits", "jobs ann")).includes('"value":2'));
+    for (const name of names) assert.equal(quotas_at(name).length, 1);
+    await until("all members are there again", async () => await members_seen() === 3);
+});
+
+await test("directory: keys of an authorization server that one server has fetched serve at all", async () => {
+    for (const name of names) {
+        const token = await machine_token(as, { resource: `${cluster.node(name).url}/mcp` });
+        assert.equal(await status_at(name, token), 200);
+    }
+    assert.equal(as.asked.filter((address) => address.startsWith("/jwks")).length, 1, as.asked.join());
+});
+
 // ---------------------------------------------------------------- it is away
 async function all_work() {
     for (const name of names) {
@@ -203,6 +277,7 @@ await test("directory: what a lost server had counts no more, and its names lead
     assert.equal((await job("n1")).value.error_type, "QuotaExceeded");
     await cluster.node("n2").kill();
     await until("n1 has noticed", async () => await alive("n1") === "1");
+    assert.deepEqual((await at("n1").call("list_sandboxes")).unreachable_nodes, ["n2"]);
     assert.equal((await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).error_type, "NotFound");
     await cluster.node("n2").start();
     await until("it is back", async () => (await refusal("n1", "execute_terminal_command", { sandbox_id: "of-n2", command: "true" })).exit_code === 0);
@@ -239,6 +314,7 @@ await test("directory: its costs are printed", async () => {
 }, 180_000);
 
 await stop();
+await as.stop();
 await directory.kill();
 
 // ---------------------------------------------------------------- TLS

@@ -179,10 +179,11 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
         for (let i = 0; goes_on; ++i) {
             const { status, value } = await at(name).rest("execute_terminal_command", { sandbox_id: owner, command: `echo ${name} >> log` });
             if (status !== 200 || value.exit_code !== 0) note(name, JSON.stringify(value));
-            if (name !== from) continue;     // a third server may look for files at the old place until it has heard of the new one
             const file = await at(name).get(`/sandbox/file?sandbox_id=${owner}&file_path=count`);
             const text = await file.text();
             if (text !== "0\n") note(name, `a file: ${file.status} ${text}`);
+            const sent = await fetch(`${cluster.node(name).url}/sandbox/file?sandbox_id=${owner}&file_path=of-${name}`, { method: "POST", headers: { Authorization: `Bearer ${ann.token}`, "Content-Type": "application/octet-stream" }, body: "x".repeat(300_000) });
+            if (sent.status !== 200) note(name, `an upload: ${sent.status} ${await sent.text()}`);
         }
     });
     let moved;      // as soon as no call is under way
@@ -194,6 +195,37 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
     assert(fs.existsSync(path.join(cluster.node(to).folder, "data", "sandboxes", owner)));
     assert(!fs.existsSync(path.join(cluster.node(from).folder, "data", "sandboxes", owner)));
     await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
+});
+
+await test("snapshots: files and shells are found through a server that knows the place of before", async () => {
+    const box = (await at("n1").call("create_sandbox")).sandbox_id;
+    const first = node_of(box), second = another(first), by = third(first);
+    const address = (file) => `${cluster.node(by).url}/sandbox/file?sandbox_id=${box}&file_path=${file}`;
+    const ways = {
+        download: async () => assert.equal(await (await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=a`)).text(), "of before\n"),
+        upload: async () => {
+            const sent = await fetch(address("b"), { method: "POST", headers: { ...ann.headers, "Content-Type": "application/octet-stream" }, body: "x".repeat(2_000_000) });
+            assert.equal(sent.status, 200, await sent.text());
+        },
+        shell: async () => {
+            const shell = await open_shell(cluster.node(by).url, box, ann.headers);
+            shell.type("cat a; wc -c < b\n");
+            await shell.until("of before");
+            await shell.until("2000000");
+            shell.close();
+        },
+        absent: async () => assert.equal((await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=absent`)).status, 404),
+    };
+    let place = first;
+    for (const [name, way] of Object.entries(ways)) {
+        await at(by).run(box, "[ -e a ] || echo of before > a");
+        const next = place === first ? second : first;
+        await until(`it moves before the ${name}`, () => command(place, "cluster", "move", box, next).then(() => true, () => false));
+        place = next;
+        await way();
+    }
+    await at(by).call("delete_sandbox", { sandbox_id: box });
+    await until("it is nowhere", async () => (await at(by).get(`/sandbox/file?sandbox_id=${box}&file_path=a`)).status === 404);
 });
 
 await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {

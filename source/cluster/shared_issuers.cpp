@@ -1,0 +1,84 @@
+#include "cluster/shared_issuers.hpp"
+
+#include "cluster/sealed_entry.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::string_view key_set_kind = "key set";
+constexpr double clocks_differ_by = 60;  // seconds
+
+std::string key_set_entry(const std::string& issuer) { return "cmcp:issuer:" + issuer; }
+
+double seconds_now()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::string sealed_key_set(std::string_view key, const std::string& issuer, const std::string& document, double when)
+{
+    const json::object text{{"issuer", issuer}, {"document", document}, {"fetched", when}};
+    return sealed_entry(key, key_set_kind, jsonrpc::write_json(text));
+}
+
+std::optional<fetched_key_set> opened_key_set(std::string_view key, std::string_view issuer, std::string_view sealed,
+                                              double now)
+{
+    const auto text = opened_entry(key, key_set_kind, sealed);
+    const auto row = text ? jsonrpc::read_object(*text) : json::object();
+    const auto* when = row.if_contains("fetched");
+    if (view_of(row, "issuer") != issuer || when == nullptr || !when->is_number()) return std::nullopt;
+    const double age = now - when->to_number<double>();
+    if (age < -clocks_differ_by) return std::nullopt;
+    return fetched_key_set{text_of(row, "document"), std::chrono::seconds(std::lround(std::max(0.0, age)))};
+}
+
+awaitable<std::optional<fetched_key_set>> shared_issuers::find(std::string issuer)
+{
+    std::vector<directory_command> question;
+    question.push_back({"GET", key_set_entry(issuer)});
+    const auto answers = co_await directory_.ask(std::move(question));
+    std::optional<fetched_key_set> set;
+    if (!answers.empty() && answers[0].is == directory_reply::kind::text)
+        set = opened_key_set(config_.link_key, issuer, answers[0].text, seconds_now());
+    co_return set;
+}
+
+awaitable<bool> shared_issuers::claim(std::string issuer, std::chrono::seconds pause)
+{
+    const auto seconds = std::to_string(std::max<std::int64_t>(1, pause.count()));
+    std::vector<directory_command> command;
+    command.push_back({"SET", "cmcp:issuer-fetch:" + issuer, "1", "NX", "EX", seconds});
+    const auto answers = co_await directory_.ask(std::move(command));
+    co_return answers.empty() || answers[0].is == directory_reply::kind::text;
+}
+
+awaitable<> shared_issuers::tell(std::string issuer, std::string document)
+{
+    auto text = sealed_key_set(config_.link_key, issuer, document, seconds_now());
+    std::vector<directory_command> command;
+    command.push_back({"SET", key_set_entry(issuer), std::move(text), "EX", told_for_seconds});
+    co_await directory_.ask(std::move(command));
+}
+
+shared_issuer_keys shared_issuers::keys()
+{
+    shared_issuer_keys all;
+    all.find = [this](std::string issuer) { return find(std::move(issuer)); };
+    all.claim = [this](std::string issuer, std::chrono::seconds pause) { return claim(std::move(issuer), pause); };
+    all.tell = [this](std::string issuer, std::string document) {
+        return tell(std::move(issuer), std::move(document));
+    };
+    return all;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "config/settings.hpp"
+#include "directory/directory.hpp"
+#include "identity/shared_issuer_keys.hpp"
+
+#include <string>
+
+namespace cmcp {
+
+/// The key sets of authorization servers that any server of a cluster has fetched, each with the time of its fetch,
+/// signed with SANDBOX_LINK_KEY, because whoever writes into the directory must not make keys. Io thread only.
+class shared_issuers {
+public:
+    /// Both must outlive this.
+    shared_issuers(directory& told_in, const settings& config) : directory_(told_in), config_(config) {}
+
+    shared_issuer_keys keys();  ///< must not outlive this
+
+private:
+    awaitable<std::optional<fetched_key_set>> find(std::string issuer);
+    awaitable<bool> claim(std::string issuer, std::chrono::seconds pause);
+    awaitable<> tell(std::string issuer, std::string document);
+
+    directory& directory_;
+    const settings& config_;
+};
+
+/// The entry for a key set that was fetched then, in seconds since 1970. Pure.
+std::string sealed_key_set(std::string_view key, const std::string& issuer, const std::string& document, double when);
+
+/// Nothing: the entry is no key set of this issuer, or was not signed with the key.
+std::optional<fetched_key_set> opened_key_set(std::string_view key, std::string_view issuer, std::string_view sealed,
+                                              double now);
+
+}  // namespace cmcp

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "async/asio.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace cmcp {
+
+/// what() is a sentence that names the node and says why it does not answer; `type` is for programs.
+struct node_unreachable : std::runtime_error {
+    enum class cause {
+        silent,     ///< it does not answer
+        elsewhere,  ///< it answers that it does not have the sandbox
+        coming,     ///< it is this node, to which the sandbox is still to be brought
+    };
+    explicit node_unreachable(const std::string& sentence, cause reason = cause::silent,
+                              std::string kind = "NodeUnreachable")
+        : std::runtime_error(sentence), why(reason), type(std::move(kind))
+    {
+    }
+    cause why;
+    std::string type;
+};
+
+/// Thrown where a request turns out to be this node's own: the sandbox has come here, or is nowhere.
+struct found_here {};
+
+/// A request about something that another node may have. Every call throws node_unreachable.
+class movable_request {
+public:
+    virtual ~movable_request() = default;
+
+    /// Brings it to the node and the answer to the client. Throws where nothing of the request is lost.
+    virtual awaitable<> try_at(std::string node) = 0;
+
+    /// The node that has its sandbox from now on, where `node` does not: the same, which may answer now, or another
+    /// one; empty: this one. Nothing: none has.
+    virtual awaitable<std::optional<std::string>> find_again(std::string node) = 0;
+};
+
+/// Tries the request at the node, and where its sandbox is from then on, until there is an answer: for as long as it
+/// takes to agree that a node is gone, and once more after a node that does not have the sandbox. Throws found_here,
+/// and node_unreachable of the last try.
+awaitable<> try_nodes(movable_request& request, std::string node);
+
+}  // namespace cmcp
