@@ -125,7 +125,7 @@ json::object initialize_params()
 
 std::string agreed_revision(const json::object& result)
 {
-    const auto named = text_of(result, "protocolVersion");
+    auto named = text_of(result, "protocolVersion");
     const auto known = parse_revision(named);
     if (!known || is_modern(*known))
         throw upstream_problem("speaks the revision \"" + shown_line(named, 40) + "\", which this server does not");

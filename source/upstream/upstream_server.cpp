@@ -153,7 +153,7 @@ awaitable<json::object> upstream_server::call_tool(std::string tool, json::objec
     upstream_request wanted{"tools/call"};
     wanted.timeout = entry_.timeout;
     wanted.fields = repeated_arguments(known->input_schema, arguments);
-    wanted.params["name"] = std::move(tool);
+    wanted.params["name"] = tool;
     wanted.params["arguments"] = std::move(arguments);
     wanted.on_progress = std::move(on_progress);
     auto result = co_await link_->ask(std::move(wanted));

@@ -67,8 +67,7 @@ awaitable<json::object> upstream_servers::call(std::string who, std::string serv
     const auto wanted = std::ranges::find_if(servers, of_name);
     if (wanted == servers.end())
         throw upstream_problem("There is no upstream server \"" + shown_line(server, 64) + "\".");
-    const auto one = *wanted;
-    auto result = co_await one->call(std::move(tool), std::move(arguments), std::move(on_progress));
+    auto result = co_await (*wanted)->call(std::move(tool), std::move(arguments), std::move(on_progress));
     co_return result;
 }
 
