@@ -151,7 +151,7 @@ TEST_CASE("a server says on a stream of its own that its tools changed")
         stage.other.on["tools/list"] = [](const heard& to) {
             return as_json(to, R"({"tools":[{"name":"new","inputSchema":{}}]})");
         };
-        while (stage.names() != std::vector<std::string>{"new"}) stage.io.run_one();
+        while (stage.names() != std::vector<std::string>{"new"}) go_on(stage.io);
         CHECK(stage.call("new") == parsed(said_hello));
         CHECK(stage.other.count(way) == 1);
     }

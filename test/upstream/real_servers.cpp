@@ -101,7 +101,7 @@ void check_sdk_tools(asio::io_context& io, upstream_servers& servers)
     CHECK(flag_of(result, "isError"));
     // The server says that its tools changed.
     result = run_coroutine(io, servers.call("", "real", "grow", {}, {}));
-    while (run_coroutine(io, servers.tools("")).size() < 5) io.run_one();
+    while (run_coroutine(io, servers.tools("")).size() < 5) go_on(io);
 }
 
 }  // namespace

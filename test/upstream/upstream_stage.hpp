@@ -9,6 +9,9 @@
 #include "text/ascii.hpp"
 #include "upstream/upstream_servers.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
 #include <functional>
 #include <list>
 #include <map>
@@ -26,6 +29,13 @@ struct no_backend : sandbox::backend {
     awaitable<sandbox::layers> probe() override { co_return sandbox::layers(); }
     std::string_view name() const override { return "none"; }
 };
+
+/// Lets what is under way go on for a moment.
+inline void go_on(asio::io_context& io)
+{
+    asio::steady_timer moment(io, std::chrono::milliseconds(5));
+    run_coroutine(io, moment.async_wait(asio::use_awaitable));
+}
 
 inline json::object parsed(std::string_view text) { return json::parse(text).as_object(); }
 
