@@ -21,11 +21,10 @@ void add_secrets_row(json::object& into, sandbox_manager& sandboxes, const sandb
     if (!rows.empty()) into["secrets"] = std::move(rows);
 }
 
-auto secrets_schema()
+json::object secrets_schema()
 {
-    return schema::array(
-        "Variables with placeholders: sent in their place to their hosts over HTTPS they become secrets",
-        schema::typed("object", ""));
+    return schema::array("Variables with placeholders, which become secrets in their place of requests to their hosts",
+                         schema::typed("object", ""));
 }
 
 awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,
@@ -67,6 +66,23 @@ std::string about_network(const sandbox_manager& sandboxes, const settings& conf
                                                              : "Network: " + joined(config.sandbox_network, ", ") + ".";
 }
 
+json::object create_output(bool with_network)
+{
+    auto all = schema::output(
+        {{"sandbox_id", schema::string("Handle for the other tools")},
+         {"name", schema::string("Its name")},
+         {"status", schema::one_of("Its state", {"running", "stopped"})},
+         {"image", schema::string("Its image; native: the programs of the server's machine")},
+         {"image_digest", schema::string("sha256:… of the image")},
+         {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
+         {"working_dir", schema::string("Working folder inside")},
+         {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
+         {"error", schema::string("What went wrong and what to do")}},
+        {"sandbox_id", "name", "status"});
+    if (with_network) all["properties"].as_object()["secrets"] = secrets_schema();
+    return all;
+}
+
 tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& config)
 {
     using input = new_sandbox;
@@ -77,18 +93,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
               .description =
                   "Make a sandbox with files and packages of its own, kept until delete_sandbox. Working folder: " +
                   config.sandbox_work_dir + ". " + about_network(sandboxes, config),
-              .output_schema = schema::output(
-                  {{"sandbox_id", schema::string("Handle for the other tools")},
-                   {"name", schema::string("Its name")},
-                   {"status", schema::one_of("Its state", {"running", "stopped"})},
-                   {"image", schema::string("Its image; native: the programs of the server's machine")},
-                   {"image_digest", schema::string("sha256:… of the image")},
-                   {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
-                   {"secrets", secrets_schema()},
-                   {"working_dir", schema::string("Working folder inside")},
-                   {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
-                   {"error", schema::string("What went wrong and what to do")}},
-                  {"sandbox_id", "name", "status"}),
+              .output_schema = create_output(sandboxes.offers_network()),
               .needs = scope::sandboxes,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
               .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
