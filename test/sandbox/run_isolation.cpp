@@ -16,9 +16,11 @@ TEST_CASE("only the small root is visible", "[run]")
         return;
     }
     s.run(s.bash("ls -A / | tr '\\n' ' '"));
-    for (const auto& entry : {"home", "root", "var", "srv", "mnt", "work", "run", "sys", "boot", "opt"})
+    for (const auto& entry : {"home", "root", "var", "srv", "mnt", "work", "sys", "boot", "opt"})
         CHECK((" " + s.output.out).find(" " + std::string(entry) + " ") == std::string::npos);
     CHECK(s.output.out.find("workspace") != std::string::npos);
+    s.run(s.bash("ls -A /run; find /run -type f | sort"));
+    CHECK(s.output.out == "container-mcp\n/run/container-mcp/bin/tools\n/run/container-mcp/python/tools.py\n");
 }
 
 TEST_CASE("accounts and keys of the host are not visible", "[run]")
