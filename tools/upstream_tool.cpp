@@ -99,8 +99,8 @@ json::object described_upstream_tool(upstream_tool&& tool)
 {
     json::object about;
     about["name"] = tool.server + "." + tool.name;
-    about["title"] = std::move(tool.title);
-    about["description"] = std::move(tool.description);
+    about["title"] = tool.title;
+    about["description"] = tool.description;
     about["input_schema"] = std::move(tool.input_schema);
     if (!tool.output_schema.empty()) about["output_schema"] = std::move(tool.output_schema);
     about["read_only"] = tool.read_only;

@@ -113,8 +113,8 @@ tool_owner make_web_scrape(web_scraper& scraper)
 }
 
 constexpr const char* about_web_browse =
-    "Open a page in a fresh browser, do the actions in order and return it: for scripts, forms and screenshots; for "
-    "others web_scrape is quicker.";
+    "Open a page in a fresh browser, do the actions in order, return it: for scripts, forms, screenshots; else "
+    "web_scrape.";
 
 struct action_input : page_action {
     std::string action;
@@ -141,7 +141,7 @@ fields<web_browse_input> web_browse_fields()
     return {
         {"url", &input::url, "", rule::required, rule::example("https://example.com/")},
         sandbox_id_field("For its http://localhost:<port>"),
-        {"wait_for", &input::wait_for, "CSS selector to wait for"},
+        {"wait_for", &input::wait_for, "CSS selector"},
         {"actions", &input::steps, "", rule::items<action_input>{"", action_fields()}, json::object{{"maxItems", 50}}},
         {"selector", &input::selector, "CSS selector of what to return"},
         {"format", &input::format, "", rule::one_of({"html", "text", "markdown"}), rule::with_default},

@@ -75,7 +75,7 @@ void check_rights(const fs::path& file, int descriptor)
 
 fs::path secrets_key_file(const settings& config)
 {
-    const auto file = config.secrets_key_file.empty() ? default_file() : fs::absolute(config.secrets_key_file);
+    auto file = config.secrets_key_file.empty() ? default_file() : fs::absolute(config.secrets_key_file);
     if (lies_in(file, config.sandbox_root))
         cannot_use(file, "it is in SANDBOX_ROOT, beside what it encrypts; set SECRETS_KEY_FILE to another folder");
     return file;

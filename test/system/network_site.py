@@ -1,5 +1,5 @@
 """Real servers that the programs of a sandbox reach, on addresses of a test's own network: pages over TLS and without, a git
-repository (git http-backend), an index of Python packages, a registry of npm's protocol, a WebSocket that echoes, an echo of lines.
+repository (git http-backend), an index of Python packages, a registry of npm's protocol, a proxy of Go modules, a WebSocket that echoes, an echo of lines.
 
     network_site.py FOLDER ADDRESS...      (FOLDER has site.pem and site.key)"""
 import base64
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import zipfile
 from pathlib import Path
 
 from package_index import Index
@@ -38,6 +39,19 @@ def npm_package():
 TARBALL, DOCUMENT = npm_package()
 
 
+def go_module():
+    """The files of a module proxy (go.dev/ref/mod, "GOPROXY protocol"), by their paths."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("hail.test/hail@v1.0.0/go.mod", "module hail.test/hail\n")
+        archive.writestr("hail.test/hail@v1.0.0/hail.go", "package hail\n")
+    place, about = "/go/hail.test/hail/@v/", b'{"Version": "v1.0.0"}'
+    return {place + "list": b"v1.0.0\n", place + "v1.0.0.info": about, place + "v1.0.0.mod": b"module hail.test/hail\n", place + "v1.0.0.zip": packed.getvalue()}
+
+
+MODULE = go_module()
+
+
 class Site(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -57,6 +71,8 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.websocket()
         elif path.startswith("/git/"):
             self.git()
+        elif path in MODULE:
+            self.answer(MODULE[path], "application/octet-stream")
         elif path == "/hail":
             self.answer(DOCUMENT, "application/json")
         elif path.endswith(".tgz"):
