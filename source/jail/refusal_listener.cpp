@@ -50,10 +50,14 @@ enum class way : std::uint8_t { none, loopback, door };
 
 using ports = std::vector<std::uint16_t>;
 
+// A resolver that sorts addresses (RFC 6724) connects a socket for datagrams to each and sends nothing: that of the C
+// library to no port, that of Go to the one of the discard service.
+bool looks_for_route(std::uint16_t port) { return port == 0 || port == 9; }
+
 std::string destination(const std::string& address, std::uint16_t port, way by, const ports& doors)
 {
     const bool has_doors = !doors.empty();
-    const bool has_door = port == 0 || std::ranges::find(doors, port) != doors.end();  // 0: looks for a route alone
+    const bool has_door = looks_for_route(port) || std::ranges::find(doors, port) != doors.end();
     if (by == way::door && !has_door)
         return "connect to port " + std::to_string(port) +
                " of a host: the sandbox's network has no such port; it has 80, 443 and those that "
