@@ -10,6 +10,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/verb.hpp>
 #include <boost/beast/http/write.hpp>
 
@@ -20,6 +21,10 @@ namespace cmcp {
 
 /// Why there is no answer of the host, for its client.
 std::string bad_answer_sentence(const std::string& name, boost::system::error_code failure);
+
+/// The guard's own answer to a client, after which the connection ends; X-Egress-Rule names the rule.
+boost::beast::http::response<boost::beast::http::string_body> guards_answer(unsigned status, const std::string& rule,
+                                                                            const std::string& sentence);
 
 /// Takes out the fields for one connection only (RFC 9110 section 7.6.1), and those that a proxy must not pass on.
 template <class Message>

@@ -1,12 +1,12 @@
 #include "egress/proxy_connection.hpp"
 
+#include "egress/message_passing.hpp"
 #include "text/number.hpp"
 
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 namespace cmcp {
@@ -95,12 +95,7 @@ awaitable<> proxy_connection::answer(unsigned status, std::string rule, std::str
         co_await asio::async_write(client_, asio::buffer(alert), as_tuple);
         co_return;
     }
-    http::response<http::string_body> reply(static_cast<http::status>(status), 11);
-    reply.set(http::field::content_type, "text/plain; charset=utf-8");
-    reply.set("X-Egress-Rule", rule);
-    reply.body() = sentence + "\n";
-    reply.keep_alive(false);
-    reply.prepare_payload();
+    auto reply = guards_answer(status, rule, sentence);
     co_await http::async_write(client_, reply, as_tuple);
 }
 

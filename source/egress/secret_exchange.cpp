@@ -9,7 +9,6 @@
 #include "log/log.hpp"
 
 #include <boost/asio/write.hpp>
-#include <boost/beast/http/string_body.hpp>
 
 #include <sstream>
 #include <utility>
@@ -266,14 +265,8 @@ awaitable<> secret_exchange::refuse(unsigned status, std::string rule, std::stri
 
 awaitable<> secret_exchange::tell(unsigned status, std::string rule, std::string sentence)
 {
-    http::response<http::string_body> reply(static_cast<http::status>(status), 11);
-    reply.set(http::field::content_type, "text/plain; charset=utf-8");
-    reply.set("X-Egress-Rule", rule);
-    reply.body() = sentence + "\n";
-    reply.keep_alive(false);
-    reply.prepare_payload();
     std::ostringstream text;
-    text << reply;
+    text << guards_answer(status, rule, sentence);
     std::string bytes = std::move(text).str();
     co_await write(std::move(bytes));
 }

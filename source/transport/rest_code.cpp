@@ -7,7 +7,6 @@
 #include "transport/rest_routes.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,22 +39,28 @@ bool means(const settings& config, const json::object& tool)
     return list_means(config.sandbox_tools, view_of(tool, "name"), tool.at("read_only") == true);
 }
 
-std::vector<json::object> own_tools(const http_request& request, const tool_registry& offered)
+bool means(const settings& config, const tool_definition& tool)
+{
+    return list_means(config.sandbox_tools, tool.name, tool.annotations.read_only);
+}
+
+std::vector<json::object> own_tools(const http_request& request, const code_sources& from)
 {
     std::vector<json::object> all;
-    for (const auto& each : offered.all()) {
+    for (const auto& each : from.core.tools().all()) {
         const auto& tool = each->definition();
-        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs)) all.push_back(described_to_code(tool));
+        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs) && means(from.config, tool))
+            all.push_back(described_to_code(tool));
     }
     return all;
 }
 
 awaitable<std::vector<json::object>> tools_for(const http_request& request, code_sources from)
 {
-    auto all = own_tools(request, from.core.tools());
+    auto all = own_tools(request, from);
     auto others = co_await from.others(request.principal);
-    std::ranges::move(others, std::back_inserter(all));
-    std::erase_if(all, [&](const auto& each) { return !means(from.config, each); });
+    for (auto& each : others)
+        if (means(from.config, each)) all.push_back(std::move(each));
     co_return all;
 }
 
@@ -88,7 +93,7 @@ std::optional<http_reply> refusal_from_code(const code_sources& from, const http
                                             const std::string& name)
 {
     const tool* const own = from.core.tools().find(name);
-    if (own != nullptr && !means(from.config, described_to_code(own->definition()))) return not_among(name);
+    if (own != nullptr && !means(from.config, own->definition())) return not_among(name);
     if (from.rights.take_call(ticket_of(request))) return std::nullopt;
     return error_reply(429, "This run has made the " + std::to_string(from.config.sandbox_tools_calls) +
                                 " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another run.");

@@ -1,11 +1,8 @@
 #include "identity/key_order.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "jsonrpc/write_json.hpp"
-#include "log/log.hpp"
-#include "mcp/lenient_arguments.hpp"
+#include "transport/admin_change.hpp"
 #include "transport/rest_routes.hpp"
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -16,28 +13,6 @@
 namespace cmcp {
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-
-http_reply reply_of_keys(const json::object& body)
-{
-    http_reply reply;
-    reply.body = jsonrpc::write_json(body);
-    reply.with("Cache-Control", "no-store");
-    return reply;
-}
-
-std::string last_part(const http_request& request)
-{
-    return percent_decoded(std::string_view(request.path).substr(request.path.rfind('/') + 1));
-}
-
-void note_change(exchange& x, std::string_view event, const std::string& what)
-{
-    auto& request = x.request();
-    request.concerns = what;
-    log::info(event, {{"request", request.id}, {"by", log::unless_empty(request.principal)}, {"of", what}});
-}
 
 std::vector<std::string> words_of(const json::object& body, std::string_view name)
 {
@@ -71,25 +46,25 @@ awaitable<> list_keys(exchange& x, identity_store& store)
 {
     json::array rows;
     for (const auto& key : store.keys()) rows.push_back(describe(key));
-    return x.reply(reply_of_keys({{"keys", std::move(rows)}}));
+    return x.reply(uncached_reply({{"keys", std::move(rows)}}));
 }
 
 awaitable<> create_key(exchange& x, identity_store& store)
 {
-    const auto fresh = make_key(store, order_in(jsonrpc::read_object(x.request().body, 8)), now());
+    const auto fresh = make_key(store, order_in(jsonrpc::read_object(x.request().body, 8)), seconds_since_1970());
     auto row = describe(fresh.record);
     row["key"] = fresh.key.text();
-    note_change(x, "key_created", fresh.record.id + " of " + fresh.record.principal);
-    return x.reply(reply_of_keys(row));
+    note_admin_change(x, "key_created", fresh.record.id + " of " + fresh.record.principal);
+    return x.reply(uncached_reply(row));
 }
 
 awaitable<> revoke_key(exchange& x, identity_store& store)
 {
-    const auto id = last_part(x.request());
+    const auto id = last_part_of_path(x.request());
     if (!store.find(id)) return x.reply(error_reply(404, "There is no key of this id; GET /admin/keys lists them."));
-    const bool ended = store.revoke(id, now());
-    note_change(x, "key_revoked", id);
-    return x.reply(reply_of_keys({{"ended", ended}}));
+    const bool ended = store.revoke(id, seconds_since_1970());
+    note_admin_change(x, "key_revoked", id);
+    return x.reply(uncached_reply({{"ended", ended}}));
 }
 
 awaitable<> list_quotas(exchange& x, identity_store& store)
@@ -97,13 +72,13 @@ awaitable<> list_quotas(exchange& x, identity_store& store)
     json::array rows;
     for (const auto& each : store.limits())
         rows.push_back({{"principal", each.principal}, {"name", each.name}, {"value", each.value}});
-    return x.reply(reply_of_keys({{"quotas", std::move(rows)}}));
+    return x.reply(uncached_reply({{"quotas", std::move(rows)}}));
 }
 
 // The limits that are named take the place of earlier ones, the others stay; without any all are taken back.
 awaitable<> set_quota(exchange& x, identity_store& store)
 {
-    const auto principal = last_part(x.request());
+    const auto principal = last_part_of_path(x.request());
     check_principal_name(principal);
     const auto limits = parse_limits(words_of(jsonrpc::read_object(x.request().body, 8), "limits"));
     for (const auto& own : limits) store.set_limit({principal, std::string(own.of->name), own.value});
@@ -112,8 +87,8 @@ awaitable<> set_quota(exchange& x, identity_store& store)
     std::string change = principal;
     for (const auto& own : limits)
         change.append(" ").append(own.of->name).append("=").append(std::to_string(own.value));
-    note_change(x, "quota_set", change);
-    return x.reply(reply_of_keys({{"principal", principal}, {"limits", limits.size()}}));
+    note_admin_change(x, "quota_set", change);
+    return x.reply(uncached_reply({{"principal", principal}, {"limits", limits.size()}}));
 }
 
 struct key_route {
@@ -180,25 +155,7 @@ awaitable<> serve_key_route(exchange& x, const key_route& of, const open_store& 
 
 route_operation describe_key_route(const key_route& of)
 {
-    route_operation operation;
-    operation.path = of.path;
-    if (operation.path.ends_with("/*")) {
-        operation.path.replace(operation.path.size() - 1, 1, "{id}");
-        operation.parameters.push_back(
-            json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
-    }
-    operation.id = of.id;
-    operation.summary = of.summary;
-    operation.tag = "administration";
-    if (of.takes != nullptr) {
-        auto schema = of.takes();
-        operation.example = example_arguments(schema, {});
-        operation.takes["application/json"] = std::move(schema);
-    }
-    operation.gives["application/json"] =
-        json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
-    operation.gives_what = of.summary;
-    return operation;
+    return admin_operation(of.path, of.id, of.summary, of.member, of.takes == nullptr ? json::object() : of.takes());
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 #include "jsonrpc/read_object.hpp"
-#include "jsonrpc/write_json.hpp"
-#include "log/log.hpp"
-#include "mcp/lenient_arguments.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_order.hpp"
+#include "transport/admin_change.hpp"
 #include "transport/rest_routes.hpp"
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -25,26 +22,6 @@ struct secrets_desk {
     const settings& config;
 };
 
-double time_of_secrets()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-http_reply reply_of_secrets(const json::object& body)
-{
-    http_reply reply;
-    reply.body = jsonrpc::write_json(body);
-    reply.with("Cache-Control", "no-store");
-    return reply;
-}
-
-void note_secret(exchange& x, std::string_view event, const std::string& what)
-{
-    auto& request = x.request();
-    request.concerns = what;
-    log::info(event, {{"request", request.id}, {"by", log::unless_empty(request.principal)}, {"of", what}});
-}
-
 std::string hosts_of_body(const json::object& body)
 {
     const auto* hosts = body.if_contains("hosts");
@@ -61,7 +38,7 @@ awaitable<> list_all_secrets(exchange& x, secrets_desk desk)
 {
     json::array rows;
     for (const auto& secret : desk.store.all()) rows.push_back(describe(secret));
-    return x.reply(reply_of_secrets({{"secrets", std::move(rows)}}));
+    return x.reply(uncached_reply({{"secrets", std::move(rows)}}));
 }
 
 awaitable<> put_secret(exchange& x, secrets_desk desk)
@@ -76,22 +53,22 @@ awaitable<> put_secret(exchange& x, secrets_desk desk)
     wanted.basic = text_of(body, "basic");
     wanted.sandbox = text_of(body, "sandbox");
     if (body.contains("principal")) wanted.principal = text_of(body, "principal");
-    const auto fresh = set_secret(desk.store, desk.config, wanted, text_of(body, "value"), time_of_secrets());
-    note_secret(x, "secret_set", subject_of(fresh));
-    return x.reply(reply_of_secrets(describe(fresh)));
+    const auto fresh = set_secret(desk.store, desk.config, wanted, text_of(body, "value"), seconds_since_1970());
+    note_admin_change(x, "secret_set", subject_of(fresh));
+    return x.reply(uncached_reply(describe(fresh)));
 }
 
 awaitable<> remove_secret(exchange& x, secrets_desk desk)
 {
     const auto& request = x.request();
-    const auto name = percent_decoded(std::string_view(request.path).substr(request.path.rfind('/') + 1));
+    const auto name = last_part_of_path(request);
     secret_order wanted;
     wanted.principal = request.parameter("principal");
     wanted.sandbox = request.parameter("sandbox").value_or("");
     if (!desk.store.remove(name, principal_in(wanted), wanted.sandbox))
         return x.reply(error_reply(404, "There is no such secret; GET /admin/secrets lists them."));
-    note_secret(x, "secret_removed", name);
-    return x.reply(reply_of_secrets({{"removed", true}}));
+    note_admin_change(x, "secret_removed", name);
+    return x.reply(uncached_reply({{"removed", true}}));
 }
 
 struct secret_route {
@@ -154,26 +131,11 @@ json::object in_query(std::string_view name)
 
 route_operation describe_secret_route(const secret_route& of)
 {
-    route_operation operation;
-    operation.path = of.path;
-    if (operation.path.ends_with("/*")) {
-        operation.path.replace(operation.path.size() - 1, 1, "{id}");
-        operation.parameters.push_back(
-            json::object{{"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
-        operation.parameters.push_back(in_query("principal"));
-        operation.parameters.push_back(in_query("sandbox"));
-    }
-    operation.id = of.id;
-    operation.summary = of.summary;
-    operation.tag = "administration";
-    if (std::string_view(of.method) == "POST") {
-        auto schema = schema_of_secret();
-        operation.example = example_arguments(schema, {});
-        operation.takes["application/json"] = std::move(schema);
-    }
-    operation.gives["application/json"] =
-        json::object{{"type", "object"}, {"required", json::array{json::value(of.member)}}};
-    operation.gives_what = of.summary;
+    const bool sets = std::string_view(of.method) == "POST";
+    auto operation = admin_operation(of.path, of.id, of.summary, of.member, sets ? schema_of_secret() : json::object());
+    if (std::string_view(of.method) != "DELETE") return operation;
+    operation.parameters.push_back(in_query("principal"));
+    operation.parameters.push_back(in_query("sandbox"));
     return operation;
 }
 
