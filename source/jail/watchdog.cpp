@@ -150,6 +150,16 @@ std::uint64_t lasting_bytes(int directory, const std::vector<process_figures>& a
     return sum;
 }
 
+// Bytes and number of each process.
+std::vector<std::pair<std::uint64_t, std::string>> largest_first(int directory)
+{
+    std::vector<std::pair<std::uint64_t, std::string>> all;
+    for (auto& name : process_names(directory))
+        all.emplace_back(bytes_in_line(read_text(directory, name + "/status"), "\nRssAnon:"), name);
+    std::ranges::sort(all, std::greater());
+    return all;
+}
+
 std::uint64_t bytes_used(const unique_fd& file_system)
 {
     struct statfs status {};
@@ -230,21 +240,24 @@ std::uint64_t usage_meter::deleted(dev_t device) const
     return sources_.processes ? deleted_files(sources_.processes.get(), device) : 0;
 }
 
-void usage_meter::end_largest(std::uint64_t bytes) const
+// The list comes before the figure, because a process that was ended by the last look may end between the two: it then
+// stands in the list, and none smaller is ended in its place. An eighth is freed, or many small processes would be
+// ended one a look while others are started.
+bool usage_meter::end_largest(std::uint64_t limit)
 {
-    const int processes = sources_.processes.get();
-    std::vector<std::pair<std::uint64_t, std::string>> all;
-    for (auto& name : numbered_entries(processes, '1'))
-        all.emplace_back(bytes_in_line(read_text(processes, name + "/status"), "\nRssAnon:"), name);
-    std::ranges::sort(all, std::greater());
+    const auto largest = largest_first(sources_.processes.get());
+    const std::uint64_t memory = measure(limit).memory;
+    if (memory <= limit) return false;
+    const std::uint64_t bytes = memory - limit + limit / 8;
     std::uint64_t freed = 0;
-    for (const auto& [size, name] : all) {
-        if (freed >= bytes) return;
+    for (const auto& [size, name] : largest) {
+        if (freed >= bytes) break;
         // A folder of /proc serves as a pidfd: its number means nothing in this PID namespace.
-        const unique_fd process(::openat(processes, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        const unique_fd process(::openat(sources_.processes.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (process) kill_process(process.get());
         freed += size;
     }
+    return true;
 }
 
 // A single process shares nothing. A figure that is hardly above the largest exact one makes the peak hardly wrong.

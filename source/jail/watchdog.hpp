@@ -60,8 +60,9 @@ public:
     /// Bytes of files on `device` that have no name any more but are in use. Slow.
     std::uint64_t deleted(dev_t device) const;
 
-    /// Ends the largest processes, until they held `bytes` together.
-    void end_largest(std::uint64_t bytes) const;
+    /// Measures, and where that is above `limit` ends the largest processes until an eighth of it is free. Returns
+    /// whether it did.
+    bool end_largest(std::uint64_t limit);
 
     std::vector<int> descriptors() const { return sources_.descriptors(); }
 

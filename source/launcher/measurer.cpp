@@ -32,10 +32,10 @@ public:
         measured now;
         if (what_.memory_limit != 0) {
             now.used = meter_.measure(what_.memory_limit);
-            if (what_.ends_largest)
-                end_largest(now.used.memory);
-            else
+            if (!what_.ends_largest)
                 now.used.memory = std::max(now.used.memory, meter_.shared());
+            else if (now.used.memory > what_.memory_limit && meter_.end_largest(what_.memory_limit))
+                ++times_ended_;
         }
         now.times_ended = times_ended_;
         if (what_.written_limit == 0) return now;
@@ -53,14 +53,6 @@ public:
     }
 
 private:
-    // Somewhat below the limit, or many small processes would be ended one a look while others are started.
-    void end_largest(std::uint64_t memory)
-    {
-        if (memory <= what_.memory_limit) return;
-        meter_.end_largest(memory - what_.memory_limit + what_.memory_limit / 8);
-        ++times_ended_;
-    }
-
     void search_deleted()
     {
         constexpr std::chrono::milliseconds between_searches{100};

@@ -74,7 +74,7 @@ awaitable<json::object> browser_page::command(std::string method, json::object p
 
 void browser_page::check_alive() const
 {
-    if (!connection_->open()) throw devtools_closed("the browser ended");
+    if (!connection_->open()) throw devtools_closed(connection_->closed_because());
     if (!gone_.empty()) throw page_crashed(gone_);
 }
 
