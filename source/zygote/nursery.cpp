@@ -58,12 +58,12 @@ void expect_run(interpreter& python, const run_request& expected)
 
 }  // namespace
 
-nursery::nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup)
+nursery::nursery(interpreter& python, working_set needed, call_filters filters, int launcher, bool with_time_namespace)
     : python_(python),
       needed_(std::move(needed)),
       launcher_(launcher),
-      filters_(setup.memory_is_counted, setup.files_are_own),
-      with_time_namespace_(setup.with_time_namespace),
+      filters_(std::move(filters)),
+      with_time_namespace_(with_time_namespace),
       own_data_(data_bytes())
 {
 }
