@@ -28,8 +28,8 @@ public:
         if (pid_ == 0) {
             std::vector<char> all(bytes);
             std::memset(all.data(), 7, all.size());
-            const bool told = ::write(filled[1], "x", 1) == 1;
-            while (told) ::pause();
+            const bool written = ::write(filled[1], "x", 1) == 1;
+            while (written) ::pause();
             ::_exit(1);
         }
         ::close(filled[1]);
