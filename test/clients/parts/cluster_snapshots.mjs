@@ -438,6 +438,18 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
     await second.stop();
 });
 
+await test("snapshots: files of a workspace from before there was a storage are kept when their server starts", async () => {
+    const before = temporary_folder();
+    const { SNAPSHOT_STORE, ...without } = { ...alone, ...storage.settings("before") };
+    const first = await start_server({ settings: without, folder: before });
+    await new caller(first.url, ann.token).call("file_write", { path: "old.txt", content: "of before\n" });
+    await first.stop({ keep: true });
+    const second = await start_server({ settings: { ...without, SNAPSHOT_STORE }, folder: before });
+    await until("it is kept", () => workspaces_of("before").some((handle) => workspace_stamp(handle) !== ""));
+    assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
+    await second.stop();
+});
+
 await test("snapshots: a wrong secret is said with what to do, and sandboxes work without their snapshots", async () => {
     const server = await start_server({ settings: { ...alone, SNAPSHOT_STORE_SECRET: "wrong" } });
     const user = new caller(server.url, ann.token);
