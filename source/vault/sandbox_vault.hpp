@@ -103,6 +103,7 @@ private:
     awaitable<> settle();
     awaitable<> read_workspaces();
     awaitable<> adopt_workspaces();
+    awaitable<> adopt(std::string handle);
     awaitable<> begin_workspace(std::string handle);
     awaitable<> claim_workspace(std::string handle);
     awaitable<> begin_here(std::string handle, kept_state state);

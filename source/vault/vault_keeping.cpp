@@ -88,7 +88,7 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state
         sandboxes_.remove_soon(record.owner, copy);
         throw;
     } catch (const std::runtime_error& reason) {
-        refused.emplace("SnapshotStoreError", std::string("The sandbox could not be kept: ") + reason.what() + ".");
+        refused.emplace("SnapshotStoreError", std::string("It could not be kept: ") + reason.what() + ".");
     }
     sandboxes_.remove_soon(record.owner, copy);
     if (refused) throw sandbox_error(*refused);

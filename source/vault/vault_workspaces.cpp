@@ -128,11 +128,22 @@ awaitable<> sandbox_vault::adopt_workspaces()
     for (const auto& each : names) {
         bool is_home = !is_home_;
         if (!is_home) is_home = co_await is_home_(each);
-        const auto handle = workspaces_.handle_of(each);
-        if (!is_home || claims_.contains(handle) || find_here(handle)) continue;
-        workspaces_.add(handle, sandbox_manager::now());
+        if (is_home) co_await adopt(workspaces_.handle_of(each));
     }
     adopted_ = true;
+}
+
+awaitable<> sandbox_vault::adopt(std::string handle)
+{
+    const turn mine = co_await turn::take(turns_, handle);
+    if (workspaces_.find(handle)) co_return;
+    std::string problem;
+    try {
+        co_await claim_workspace(handle);
+    } catch (const sandbox_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("workspace_not_adopted", {{"workspace", handle}, {"reason", problem}});
 }
 
 awaitable<> sandbox_vault::begin_here(std::string handle, kept_state state)
