@@ -67,7 +67,7 @@ awaitable<json::object> cluster::move(std::string sandbox, std::string to)
 json::object cluster::drain(bool on)
 {
     moves.drain(on);
-    return {{"drains", on}, {"sandboxes", moves.left()}};
+    return {{"drains", on}, {"sandboxes", moves.left()}, {"workspaces", moves.left_workspaces()}};
 }
 
 awaitable<json::object> cluster::rebalance()

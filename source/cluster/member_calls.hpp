@@ -24,9 +24,10 @@ public:
     std::string owner_of(std::string_view handle) const override;
     bool is_own(std::string_view node) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
-    awaitable<std::string> node_for_new(const caller& who) override;
+    awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) override;
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
+    std::string workspace_of(const caller& who) const override;
     awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;

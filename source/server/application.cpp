@@ -68,12 +68,23 @@ moving_sandboxes moving(sandbox_vault* vault)
     all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
         return vault->find(std::move(handle), std::move(node), std::move(is_gone));
     };
+    all.workspace = [vault](const std::string& principal) { return vault->workspace_of(principal); };
+    all.look_for_owner = [vault](std::string handle) { return vault->look_for_owner(std::move(handle)); };
+    all.workspaces = [vault] { return vault->workspaces_here(); };
     all.all = [vault] { return vault->sandboxes(); };
     all.idle = [vault](bool stopped) { return vault->idle_sandboxes(stopped); };
     all.hand_over = [vault](std::string handle, std::function<awaitable<bool>()> take) {
         return hand_over(*vault, std::move(handle), std::move(take));
     };
     return all;
+}
+
+awaitable<bool> is_home(member_calls& calls, std::string principal)
+{
+    caller who;
+    who.principal = std::move(principal);
+    const auto elsewhere = co_await calls.home_of(who);
+    co_return elsewhere.empty();
 }
 
 core_limits limits_of(const settings& config, quotas& of_principals, const std::unique_ptr<cluster>& with)
@@ -185,6 +196,8 @@ application::application(asio::any_io_executor executor, const settings& config,
       tasks_(executor)
 {
     if (cluster_) core_.work_with(cluster_->calls);
+    if (cluster_ && managers_->vault)
+        managers_->vault->ask_home([this](std::string principal) { return is_home(cluster_->calls, principal); });
     if (cluster_ && cluster_->watch.is_active()) watch_members(*managers_->vault);
     if (config.otlp_endpoint.empty()) return;
     exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");

@@ -164,6 +164,7 @@ awaitable<> serve_shell(exchange& x, shell_sources from)
         } catch (const gateway_error& refused) {
             refusal = error_reply(refused.status, refused.what(),
                                   refused.type.empty() && refused.status == 400 ? "InvalidArgument" : refused.type);
+            if (refused.status == 503) refusal->with("Retry-After", "5");
         }
     }
     if (refusal && is_handshake && is_page) {

@@ -32,8 +32,20 @@ std::string moment(std::int64_t seconds)
     return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
 }
 
+std::string note_on_workspace(const snapshots::snapshot_manifest& manifest)
+{
+    if (is_released(manifest, manifest.epoch))
+        return "The workspace has moved to another server: its files are all there, and what ran in it and its jobs "
+               "are "
+               "gone.";
+    return "The server " + manifest.node +
+           " that had the workspace is gone. It was brought to another one as it was kept at " +
+           moment(manifest.taken) + ": later changes are lost, and what ran in it and its jobs are gone.";
+}
+
 std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
+    if (kept_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
                "it and its jobs are gone.";
@@ -75,13 +87,21 @@ awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
 // The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
 awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, kept_state state)
 {
+    const bool is_workspace = kept_workspaces::has(manifest.handle);
+    const workspace_place at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_place();
     const auto place = sandboxes_.places().folder(manifest.handle);
     const kept_folder workspace{manifest.chunks, manifest.bytes};
     auto all = snapshots_in(manifest);
-    auto read = [manifest, workspace, all, place, passing, state, sealer = bucket_.sealer(), stop = stop_.get_token()] {
+    auto read = [manifest, workspace, all, place, passing, state, is_workspace, at, aside = sandboxes_.places(),
+                 sealer = bucket_.sealer(), stop = stop_.get_token()] {
         const auto fresh = passing / "sandbox";
         make_private_folder(fresh);
         read_folder(manifest, workspace, sealer, passing, fresh / "workspace", stop);
+        if (is_workspace) {
+            at.put(fresh / "workspace", aside);
+            write_kept(at.folder, state);
+            return;
+        }
         if (!all.empty()) make_private_folder(fresh / "snapshots");
         for (const auto& [id, folder] : all)
             read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
@@ -95,6 +115,7 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, f
 void sandbox_vault::add_record(kept_record record)
 {
     auto& about = record.about;
+    if (kept_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
     if (sandboxes_.store().find(about.owner, about.name))
         about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
     sandboxes_.store().insert(about);
@@ -105,6 +126,8 @@ void sandbox_vault::add_record(kept_record record)
 awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
 {
     const auto record = record_in(manifest);
+    if (kept_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
+        throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
     kept_state kept;
     kept.workspace.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
@@ -115,6 +138,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
     kept_state state;
     state.epoch = epoch;
+    if (kept_workspaces::has(manifest.handle)) state.owner = record.about.owner;
     std::string problem;
     try {
         if (failure) std::rethrow_exception(failure);
@@ -125,24 +149,25 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
         problem = reason.what();
     }
     sandboxes_.remove_soon(record.about.owner, passing);
-    if (!problem.empty())
-        throw sandbox_error("SnapshotStoreError", "The sandbox could not be brought here: " + problem);
+    if (!problem.empty()) throw sandbox_error("SnapshotStoreError", "It could not be brought here: " + problem);
     add_record(record);
     known_[manifest.handle] = state;
-    sandboxes_.cells().tell_next(manifest.handle, note_of(manifest));
+    tell_next(manifest.handle, note_of(manifest));
     count("brought");
-    log::info("sandbox_brought", {{"sandbox", manifest.handle},
-                                  {"from", manifest.node},
-                                  {"kept", moment(manifest.taken)},
-                                  {"bytes", manifest.bytes}});
+    const bool is_workspace = kept_workspaces::has(manifest.handle);
+    log::info(is_workspace ? "workspace_brought" : "sandbox_brought",
+              {{is_workspace ? "workspace" : "sandbox", manifest.handle},
+               {"from", manifest.node},
+               {"kept", moment(manifest.taken)},
+               {"bytes", manifest.bytes}});
 }
 
 // Whether the owner serves the sandbox no more: it has released it, or is gone.
 awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbox_claim owner, gone_question is_gone)
 {
     const auto newest = co_await bucket_.newest(handle);
-    if (!newest) throw nothing_kept();
-    if (is_released(*newest, owner.epoch)) co_return true;
+    if (!newest && !kept_workspaces::has(handle)) throw nothing_kept();
+    if (newest && is_released(*newest, owner.epoch)) co_return true;
     const auto gone = co_await is_gone(owner.node);
     co_return gone;
 }
@@ -187,7 +212,7 @@ awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_cl
 awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
 {
     const auto& own = sandboxes_.handles().node();
-    if (sandboxes_.store().find_of_any(handle)) co_return own;
+    if (find_here(handle)) co_return own;
     auto owner = co_await bucket_.owner_of(handle);
     if (owner.epoch == 0)
         claims_.erase(handle);  // it was deleted
@@ -200,11 +225,23 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
         owner = co_await take_over(handle, owner, std::move(is_gone));
         if (owner.node != own) co_return owner.node;
     }
-    auto manifest = co_await bucket_.newest(handle);
-    if (!manifest) throw nothing_kept();
-    auto work = bring(*std::move(manifest), owner.epoch);
-    co_await uncancelled(std::move(work));
+    co_await bring_newest(std::move(handle), owner.epoch);
     co_return own;
+}
+
+// A caller has one workspace, so one of which nothing was kept begins anew.
+awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch)
+{
+    const bool is_here = co_await begins_with_files(handle, epoch);
+    if (is_here) co_return;
+    auto manifest = co_await bucket_.newest(handle);
+    if (!manifest) {
+        const bool begun = co_await begins_empty(std::move(handle), epoch);
+        if (!begun) throw nothing_kept();
+        co_return;
+    }
+    auto work = bring(*std::move(manifest), epoch);
+    co_await uncancelled(std::move(work));
 }
 
 awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
