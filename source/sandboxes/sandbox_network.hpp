@@ -46,6 +46,14 @@ public:
     static std::vector<std::string> hosts_in(const sandbox_record& record);
     static bool asks_in(const sandbox_record& record);  ///< whether the user is asked for others
 
+    /// The places that users have decided about.
+    struct answers {
+        std::vector<std::string> for_sandbox;  ///< among the record's hosts
+        std::vector<std::string> for_runs;     ///< until the run ends that was asked
+        std::vector<std::string> refused;      ///< until the sandbox stops, or has another network
+    };
+    answers answers_of(const sandbox_record& of) const;
+
     /// Runs `work` of a call in the sandbox, whose client is asked meanwhile where the network asks.
     template <class T>
     awaitable<T> with_user(sandbox_record where, caller who, request_io& io, awaitable<T> work)

@@ -93,3 +93,23 @@ TEST_CASE("a network that asks is kept as such, beside its hosts")
     rig.config.sandbox_network_ask = {};
     CHECK_THROWS_WITH(rig.hosts(wish), Catch::Contains("SANDBOX_NETWORK_ASK"));
 }
+
+TEST_CASE("the hosts of a network that answers have allowed are told apart from those of its list")
+{
+    network_rig rig({"none"}, {"*.example"});
+    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store);
+    const auto answered = [&](const std::string& hosts) {
+        sandbox_record record;
+        record.network = hosts;
+        return network.answers_of(record).for_sandbox;
+    };
+    CHECK(answered("").empty());
+    CHECK(answered("a.example").empty());
+    CHECK(answered("?,a.example").empty());
+    CHECK(answered("?,a.example,?,b.example:443,c.example:80") ==
+          std::vector<std::string>{"b.example:443", "c.example:80"});
+    sandbox_record record;
+    record.network = "?,?,b.example:443";
+    CHECK(sandbox_network::asks_in(record));
+    CHECK(sandbox_network::hosts_in(record) == std::vector<std::string>{"b.example:443"});
+}
