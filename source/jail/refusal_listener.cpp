@@ -131,9 +131,8 @@ void refusal_listener::note(std::string what)
 bool refusal_listener::answer()
 {
     pollfd wait{listener_.get(), POLLIN, 0};
-    // Otherwise no filtered process is left, and none ever will be.
-    if (::poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) == 0) listener_.reset();
-    if (wait.revents == 0 || !listener_) return false;
+    over_ = ::poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) == 0;
+    if (wait.revents == 0 || over_) return false;
     std::ranges::fill(call_, std::byte{});  // the kernel wants zeros
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, call_.data()) != 0) return false;
     const auto& call = *reinterpret_cast<const seccomp_notif*>(call_.data());

@@ -24,8 +24,9 @@ public:
     void begin() { denied_.clear(); }  ///< calls before the begin are not the run's
     void look();                       ///< once in a while: more may be answered again
 
-    /// -1: there is no listener, or too many came at once.
-    int readable() const { return budget_ > 0 ? listener_.get() : -1; }
+    /// -1: there is no listener, nobody is left who could be heard, or too many came at once. It stays open for as long
+    /// as this object lives: a watch ends with the last copy of a descriptor, and clones of this process have some.
+    int readable() const { return budget_ > 0 && !over_ ? listener_.get() : -1; }
 
     /// Answers one call, where one waits. True: the run must end for it, a call of a foreign architecture.
     bool answer();
@@ -36,7 +37,8 @@ private:
 
     unique_fd listener_;
     std::vector<std::uint16_t> doors_;
-    int budget_ = 0;  ///< how many more are answered before the next look
+    bool over_ = false;  ///< no filtered process is left, and none ever will be
+    int budget_ = 0;     ///< how many more are answered before the next look
     std::vector<std::string> denied_;
     std::vector<std::byte> call_, reply_;  // as long as this kernel's structures are
 };

@@ -80,7 +80,7 @@ private:
     void lose_starts(live_cell& of, const std::string& why);
     void handle_cell(std::uint64_t key, key_event event);
     void hear_cell(std::uint64_t key, key_event event);
-    void hear_programs(live_cell& in);
+    void hear_programs(std::uint64_t key, live_cell& in);
     void look_at_cells(steady_time now);
     void rest_or_watch(std::uint64_t key, live_cell& of);
     void lose_cell(std::uint64_t key);

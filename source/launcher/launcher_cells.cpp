@@ -104,7 +104,7 @@ try {
         of.own()->hear_figures();
     else if (!of.hear())
         poll_.remove(of.own()->control());
-    hear_programs(of);
+    hear_programs(key, of);
     hand_on_sockets(of);
     hand_on_doors(of);
     poll_.replace(watched_[key].figures, of.own()->figures(), key_tag(key, key_event::measured));
@@ -112,19 +112,21 @@ try {
     live_cells_.at(key)->own()->give_up(not_looked_after + failure.what());
 }
 
-void launcher::hear_programs(live_cell& in)
+void launcher::hear_programs(std::uint64_t key, live_cell& in)
 {
     tell_findings(*in.own());
     for (const live_cell::missing_program& each : in.take_missing())
-        if (const auto key = run_in(in, each.number)) {
-            find(*key)->fail(each.why);
-            report(*key);
+        if (const auto of = run_in(in, each.number)) {
+            find(*of)->fail(each.why);
+            report(*of);
         }
     for (const program_end& each : in.take_ends())
-        if (const auto key = run_in(in, each.number)) {
-            find(*key)->hear_end(each);
-            report(*key);
-            if (!in.lasts() && !firejail_) in.own()->rest();  // it ends itself, and everything in it has ended
+        if (const auto of = run_in(in, each.number)) {
+            find(*of)->hear_end(each);
+            report(*of);
+            if (in.lasts() || firejail_) continue;
+            unwatch_changing(key);
+            in.own()->rest();  // it ends itself, and everything in it has ended
         }
 }
 
@@ -182,7 +184,7 @@ void launcher::lose_cell(std::uint64_t key)
     } catch (const std::exception&) {  // its processes have ended; only the figures are lost
     }
     if (!lost.failure().empty()) why = lost.failure();
-    hear_programs(lost);
+    hear_programs(key, lost);
     for (const std::uint64_t each : runs_in(in)) {
         find(each)->fail(why);
         report(each);

@@ -120,6 +120,7 @@ void workspace_ledger::finish(entry& of)
     of.no_project = of.project != 0 && !of.last->in_project;
     of.project = 0;
     of.ended = clock::now();
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, of.counting->answer(), nullptr);  // clones of the launcher have copies
     of.counting.reset();
 }
 
