@@ -440,11 +440,11 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
 
 await test("snapshots: files of a workspace from before there was a storage are kept when their server starts", async () => {
     const before = temporary_folder();
-    const { SNAPSHOT_STORE, ...without } = { ...alone, ...storage.settings("before") };
+    const without = { SANDBOX_NODE: alone.SANDBOX_NODE, MCP_AUTH_TOKENS: alone.MCP_AUTH_TOKENS };
     const first = await start_server({ settings: without, folder: before });
     await new caller(first.url, ann.token).call("file_write", { path: "old.txt", content: "of before\n" });
     await first.stop({ keep: true });
-    const second = await start_server({ settings: { ...without, SNAPSHOT_STORE }, folder: before });
+    const second = await start_server({ settings: { ...alone, ...storage.settings("before") }, folder: before });
     await until("it is kept", () => workspaces_of("before").some((handle) => workspace_stamp(handle) !== ""));
     assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
     await second.stop();
