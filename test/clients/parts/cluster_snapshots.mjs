@@ -283,12 +283,16 @@ await test("snapshots: an administrator moves a workspace when no call goes on i
         while (goes_on) {
             const { status, value } = await at(name).rest("file_read", { path: "notes/last.txt" });
             if (status !== 200 && value.error_type !== "NodeCutOff") failures.push(`${name}: ${status} ${JSON.stringify(value)}`);
+            await new Promise((done) => setTimeout(done, 50));      // it moves between two calls
         }
     });
     let moved;
-    await until("it moves", async () => (moved = await command(from, "cluster", "move", handle, to).catch(() => undefined)) !== undefined);
+    try {
+        await until("it moves", async () => (moved = await command(from, "cluster", "move", handle, to).catch(() => undefined)) !== undefined);
+    } finally {
+        goes_on = false;
+    }
     assert.equal(moved.stdout, `${handle} is at ${to} now\n`);
-    goes_on = false;
     await Promise.all(readers);
     assert.deepEqual(failures, []);
     assert.equal(home(), to);
