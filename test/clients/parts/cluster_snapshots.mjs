@@ -283,12 +283,16 @@ await test("snapshots: an administrator moves a workspace when no call goes on i
         while (goes_on) {
             const { status, value } = await at(name).rest("file_read", { path: "notes/last.txt" });
             if (status !== 200 && value.error_type !== "NodeCutOff") failures.push(`${name}: ${status} ${JSON.stringify(value)}`);
+            await new Promise((done) => setTimeout(done, 50));      // it moves between two calls
         }
     });
     let moved;
-    await until("it moves", async () => (moved = await command(from, "cluster", "move", handle, to).catch(() => undefined)) !== undefined);
+    try {
+        await until("it moves", async () => (moved = await command(from, "cluster", "move", handle, to).catch(() => undefined)) !== undefined);
+    } finally {
+        goes_on = false;
+    }
     assert.equal(moved.stdout, `${handle} is at ${to} now\n`);
-    goes_on = false;
     await Promise.all(readers);
     assert.deepEqual(failures, []);
     assert.equal(home(), to);
@@ -440,11 +444,11 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
 
 await test("snapshots: files of a workspace from before there was a storage are kept when their server starts", async () => {
     const before = temporary_folder();
-    const { SNAPSHOT_STORE, ...without } = { ...alone, ...storage.settings("before") };
+    const without = { SANDBOX_NODE: alone.SANDBOX_NODE, MCP_AUTH_TOKENS: alone.MCP_AUTH_TOKENS };
     const first = await start_server({ settings: without, folder: before });
     await new caller(first.url, ann.token).call("file_write", { path: "old.txt", content: "of before\n" });
     await first.stop({ keep: true });
-    const second = await start_server({ settings: { ...without, SNAPSHOT_STORE }, folder: before });
+    const second = await start_server({ settings: { ...alone, ...storage.settings("before") }, folder: before });
     await until("it is kept", () => workspaces_of("before").some((handle) => workspace_stamp(handle) !== ""));
     assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
     await second.stop();
