@@ -16,6 +16,7 @@ bool all_in_touch(three_servers& all)
 
 const std::string beat = "POST /member/beat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
 const std::string vote = "POST /member/vote?about=n3 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
+const std::string changed = "POST /member/changed?list=tools HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
 
 }  // namespace
 
@@ -63,10 +64,10 @@ TEST_CASE("a look that fails is taken again, and the member is not in touch befo
     CHECK(all.calls("n1") == std::vector<std::string>{"failed", "failed", "in_touch"});
 }
 
-TEST_CASE("beats and votes are taken at the members' port alone, from members")
+TEST_CASE("beats, votes and changes of lists are taken at the members' port alone, from members")
 {
     three_servers all;
-    for (const auto& question : {beat, vote}) {
+    for (const auto& question : {beat, vote, changed}) {
         raw_client client(all.port("n1"));
         CHECK(client.request(question + "Authorization: Bearer token-of-ann-0123456789\r\n\r\n").status == 404);
         CHECK(client.request(question + "\r\n").status == 404);

@@ -52,6 +52,7 @@ private:
         bool take_beat(std::string_view from) override { return watch.take_beat(from); }
         bool vote(std::string_view from, std::string_view about) override { return watch.vote(from, about); }
         awaitable<bool> take(std::string, std::string) override { co_return false; }
+        bool take_list_change(std::string_view, std::string_view) override { return false; }
 
         awaitable<> came_in_touch();
         awaitable<> was_cut_off();
