@@ -47,7 +47,8 @@ public:
     /// A beat of another member. False: it is not acknowledged, because the member is suspended.
     bool take_beat(std::string_view from, time now);
 
-    /// Whether this member agrees that another one is gone. If so, that one is suspended from now on.
+    /// Whether this member agrees that another one is gone. After vote() that one is suspended, if so.
+    bool may_vote(std::string_view about, time now) const;
     bool vote(std::string_view about, time now);
     bool is_suspended(std::string_view member, time now) const;
 

@@ -88,6 +88,8 @@ TEST_CASE("a member agrees that another one is gone after three seconds without 
         INFO("row " << i);
         auto votes = member_of(two_others);
         for (const auto beat : table[i].beats) votes.take_beat("a", at(beat));
+        CHECK(votes.may_vote(table[i].about, at(table[i].now)) == table[i].granted);
+        CHECK_FALSE(votes.is_suspended(table[i].about, at(table[i].now)));
         CHECK(votes.vote(table[i].about, at(table[i].now)) == table[i].granted);
     }
 }

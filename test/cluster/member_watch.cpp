@@ -42,6 +42,19 @@ TEST_CASE("two members agree that the third one is gone, and do not while it ans
     CHECK(eventually([&] { return !all.is_gone("n1", "n3", 0s); }));
 }
 
+TEST_CASE("a member promises something only where it agrees that another one is gone")
+{
+    three_servers all;
+    REQUIRE(all_in_touch(all));
+    CHECK_FALSE(all.is_gone("n1", "n3", 20s));
+    CHECK_FALSE(all.has_promised("n1"));
+    CHECK_FALSE(all.has_promised("n2"));
+    all.stop("n3");
+    CHECK(all.is_gone("n1", "n3", 20s));
+    CHECK(all.has_promised("n1"));
+    CHECK(all.has_promised("n2"));
+}
+
 TEST_CASE("a member without the others is cut off, has no verdict, and looks again before it is in touch")
 {
     three_servers all;

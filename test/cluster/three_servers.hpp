@@ -6,6 +6,7 @@
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,11 @@ public:
     /// The calls when the member came in touch or was cut off.
     std::vector<std::string> calls(const std::string& name);
     void fail_looks(const std::string& name, int times);  ///< that many calls at coming in touch throw
+
+    bool has_promised(const std::string& name) const  ///< in a file, for its next life
+    {
+        return std::filesystem::exists(servers_.at(name)->promises.path / "promises");
+    }
 
     const certificates::pair& certificate(const std::string& name) const { return own_.at(name); }
     std::uint16_t port(const std::string& name) const { return servers_.at(name)->port; }
