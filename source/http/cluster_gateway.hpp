@@ -39,6 +39,9 @@ public:
 
     /// A sandbox is handed over: whether it is here now.
     virtual awaitable<bool> take(std::string from, std::string sandbox) = 0;
+
+    /// A list of its own has changed ("tools", "prompts"): whether clients are told.
+    virtual bool take_list_change(std::string_view from, std::string_view list) = 0;
 };
 
 }  // namespace cmcp

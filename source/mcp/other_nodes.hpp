@@ -61,6 +61,9 @@ public:
     /// The same without those that have no sandboxes, jobs or files of the caller for sure.
     virtual awaitable<std::vector<answer>> ask_holders(served_request& request) = 0;
 
+    /// Tells all others that a list of this server has changed ("tools", "prompts"), because clients may listen there.
+    virtual void tell_list_changed(const std::string& list) = 0;
+
     /// Hears the notifications of a resource or a task that `node` has, for as long as the handle lives.
     virtual std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                           std::function<void(json::object params)> heard) = 0;

@@ -149,16 +149,19 @@ private:
     static void count(std::string_view outcome);
 
     struct nothing_kept;
-    awaitable<std::optional<bool>> is_free(std::string handle, sandbox_claim owner, gone_question is_gone);
+    struct kept_sandbox;
+    struct taken_sandbox;
+    awaitable<kept_sandbox> look_at(std::string handle, sandbox_claim owner, gone_question is_gone);
     awaitable<bool> comes_free(std::string handle, sandbox_claim owner, gone_question is_gone);
     awaitable<sandbox_claim> claim_or_owner(std::string handle, sandbox_claim wanted);
-    awaitable<sandbox_claim> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
+    awaitable<taken_sandbox> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
     awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_file(passing_chunk chunk);
     awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
     void add_record(kept_record record);
-    awaitable<> bring_newest(std::string handle, std::uint64_t epoch);
+    awaitable<> bring_newest(std::string handle, std::uint64_t epoch,
+                             std::optional<snapshots::snapshot_manifest> manifest = std::nullopt);
     awaitable<std::filesystem::path> make_passing();
 
     asio::any_io_executor executor_;

@@ -27,6 +27,11 @@ void write_file(const fs::path& file, const std::string& bytes)
     if (!open || !write_all(open.get(), bytes)) throw std::system_error(errno, std::generic_category(), file.string());
 }
 
+bool is_being_deleted(sandbox_store& store, const std::string& handle)
+{
+    return std::ranges::count(store.unfinished_deletes(), handle) != 0;
+}
+
 std::string moment(std::int64_t seconds)
 {
     return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
@@ -69,6 +74,18 @@ void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& fold
 
 /// The bucket has no snapshot of the sandbox.
 struct sandbox_vault::nothing_kept {};
+
+/// The newest snapshot, and whether its owner serves the sandbox no more: it has released it, or is gone.
+struct sandbox_vault::kept_sandbox {
+    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a workspace of which nothing was kept yet
+    std::optional<bool> is_free = true;
+};
+
+/// The owner after a claim of this server, and the snapshot where that is this server itself.
+struct sandbox_vault::taken_sandbox {
+    sandbox_claim owner;
+    std::optional<snapshots::snapshot_manifest> newest{};
+};
 
 awaitable<fs::path> sandbox_vault::make_passing()
 {
@@ -162,14 +179,14 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
                {"bytes", manifest.bytes}});
 }
 
-// Whether the owner serves the sandbox no more: it has released it, or is gone.
-awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbox_claim owner, gone_question is_gone)
+awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle, sandbox_claim owner,
+                                                              gone_question is_gone)
 {
-    const auto newest = co_await bucket_.newest(handle);
-    if (!newest && !kept_workspaces::has(handle)) throw nothing_kept();
-    if (newest && is_released(*newest, owner.epoch)) co_return true;
-    const auto gone = co_await is_gone(owner.node);
-    co_return gone;
+    kept_sandbox kept;
+    kept.newest = co_await bucket_.newest(handle);
+    if (!kept.newest && !kept_workspaces::has(handle)) throw nothing_kept();
+    if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
+    co_return kept;
 }
 
 // A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
@@ -177,10 +194,12 @@ awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbo
 awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owner, gone_question is_gone)
 {
     const auto until = event::clock::now() + patience_with_owner;
-    std::optional<bool> free;
-    do free = co_await is_free(handle, owner, is_gone);
-    while (!free && event::clock::now() < until);
-    if (free.value_or(false)) co_return true;
+    std::optional<bool> is_free;
+    do {
+        const auto kept = co_await look_at(handle, owner, is_gone);
+        is_free = kept.is_free;
+    } while (!is_free && event::clock::now() < until);
+    if (is_free.value_or(false)) co_return true;
     asio::steady_timer timer(executor_, before_next_question);
     co_await timer.async_wait(asio::use_awaitable);
     co_return false;
@@ -195,18 +214,24 @@ awaitable<sandbox_claim> sandbox_vault::claim_or_owner(std::string handle, sandb
 }
 
 // The owner may have come back, or have taken back what it had released, while the claim was on its way. It looks for
-// claims after that, and this server looks at the owner after its claim, so one of them sees the other.
-awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_claim before, gone_question is_gone)
+// claims after that, and this server looks at the owner after its claim, so one of them sees the other. The snapshot is
+// that of this look, because the storage may be slow and somebody waits.
+awaitable<sandbox_vault::taken_sandbox> sandbox_vault::take_over(std::string handle, sandbox_claim before,
+                                                                 gone_question is_gone)
 {
     const auto& own = sandboxes_.handles().node();
     sandbox_claim wanted{before.epoch + 1, own};
-    auto now = co_await claim_or_owner(handle, wanted);
-    if (now.node != own) co_return now;
-    const auto free = co_await is_free(handle, before, std::move(is_gone));
-    if (free.value_or(false)) co_return now;
-    wanted = {now.epoch + 1, before.node};
-    now = co_await claim_or_owner(handle, wanted);
-    co_return now;
+    taken_sandbox taken{before};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    if (taken.owner.node != own) co_return taken;
+    auto kept = co_await look_at(handle, before, std::move(is_gone));
+    if (kept.is_free.value_or(false)) {
+        taken.newest = std::move(kept.newest);
+        co_return taken;
+    }
+    wanted = {taken.owner.epoch + 1, before.node};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    co_return taken;
 }
 
 awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
@@ -218,23 +243,28 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
         claims_.erase(handle);  // it was deleted
     else
         claims_[handle] = owner;
+    // Its snapshot is there until the bucket has forgotten it.
+    if (owner.node == own && (deleted_.contains(handle) || is_being_deleted(sandboxes_.store(), handle)))
+        throw nothing_kept();
+    taken_sandbox taken{owner};
     if (owner.node != own) {
         if (owner.node != node) co_return owner.node;
         const bool free = co_await comes_free(handle, owner, is_gone);
         if (!free) co_return node;
-        owner = co_await take_over(handle, owner, std::move(is_gone));
-        if (owner.node != own) co_return owner.node;
+        taken = co_await take_over(handle, owner, std::move(is_gone));
+        if (taken.owner.node != own) co_return taken.owner.node;
     }
-    co_await bring_newest(std::move(handle), owner.epoch);
+    co_await bring_newest(std::move(handle), taken.owner.epoch, std::move(taken.newest));
     co_return own;
 }
 
 // A caller has one workspace, so one of which nothing was kept begins anew.
-awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch)
+awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
+                                        std::optional<snapshots::snapshot_manifest> manifest)
 {
     const bool is_here = co_await begins_with_files(handle, epoch);
     if (is_here) co_return;
-    auto manifest = co_await bucket_.newest(handle);
+    if (!manifest) manifest = co_await bucket_.newest(handle);
     if (!manifest) {
         const bool begun = co_await begins_empty(std::move(handle), epoch);
         if (!begun) throw nothing_kept();

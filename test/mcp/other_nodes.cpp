@@ -57,6 +57,7 @@ public:
     std::string workspace_of(const caller&) const override { return workspace; }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
     awaitable<std::vector<answer>> ask_holders(served_request&) override { co_return lists; }
+    void tell_list_changed(const std::string& list) override { changed_lists.push_back(list); }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override
     {
@@ -68,6 +69,7 @@ public:
     std::deque<json::object> results;
     std::vector<answer> lists;
     std::vector<order> calls, observed;
+    std::vector<std::string> changed_lists;
     std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
     std::string home;                  // of every workspace
@@ -322,4 +324,18 @@ TEST_CASE("a subscription to a task of another node hears what that says of it")
     CHECK(heard.at("method") == "notifications/tasks");
     CHECK(heard.at("params").at("status") == "completed");
     CHECK(heard.at("params").at("_meta").as_object().contains("io.modelcontextprotocol/subscriptionId"));
+}
+
+TEST_CASE("a list that changes is told to the other nodes, and one that changes there to the clients here")
+{
+    cluster_of_two c;
+    json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
+    c.server.start_modern("subscriptions/listen", std::move(params), json::object());
+    CHECK(c.server.next().at("method") == "notifications/subscriptions/acknowledged");
+    add(c.server, "more", echo, owned_schema);
+    CHECK(c.server.next().at("method") == "notifications/tools/list_changed");
+    CHECK(c.nodes.changed_lists == std::vector<std::string>{"tools"});
+    c.server.core.list_changed_elsewhere("tools");
+    CHECK(c.server.next().at("method") == "notifications/tools/list_changed");
+    CHECK(c.nodes.changed_lists.size() == 1);
 }

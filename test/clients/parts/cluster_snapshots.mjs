@@ -298,6 +298,19 @@ await test("snapshots: an administrator moves a workspace when no call goes on i
     assert.equal(home(), to);
 });
 
+await test("snapshots: sandboxes that were brought and are deleted one after the other do not come back", async () => {
+    const handles = await Promise.all(Array.from({ length: 5 }, async () => (await at("n1").call("create_sandbox")).sandbox_id));
+    for (const id of handles) await command("n1", "cluster", "move", id, "n2");
+    const ends = await Promise.all(handles.map(async (sandbox_id) => {
+        await at("n2").call("delete_sandbox", { sandbox_id });
+        return (await at("n2").rest("execute_terminal_command", { sandbox_id, command: "true" })).value.error_type;
+    }));
+    assert.deepEqual([...new Set(ends)], ["NotFound"]);
+    await until("nothing of them is kept", () => handles.every((id) => objects_of(id).length === 0));
+    const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
+    assert(!ids.some((id) => handles.includes(id)), ids.join());
+});
+
 await test("snapshots: files and shells are found through a server that knows the place of before", async () => {
     const box = (await at("n1").call("create_sandbox")).sandbox_id;
     const first = node_of(box), second = another(first), by = third(first);
