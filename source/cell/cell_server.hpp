@@ -10,9 +10,10 @@ namespace cmcp::sandbox {
 /// The program that the first process of a cell has loaded already, and that a child of it becomes without an exec.
 struct loaded_program {
     std::function<void()> before_fork, parent_after_fork;
-    std::function<void(const run_request&, bool waits)> prepare;  ///< in the child, for a start that is expected
-    std::function<void(bool as_expected)> become;  ///< there, with its start in the plan; does not return
-    std::uint64_t own_data = 0;                    ///< bytes of private memory before any run, which are not the run's
+    std::function<void(const run_request&)> prepare;  ///< in the child, for a start that is expected
+    std::function<void()> rest;                       ///< there, where no start has come for a while
+    std::function<void(bool as_expected)> become;     ///< there, with its start in the plan; does not return
+    std::uint64_t own_data = 0;  ///< bytes of private memory before any run, which are not the run's
 };
 
 /// The first process of a cell, for its whole life: it makes the programs that the launcher orders

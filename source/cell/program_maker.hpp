@@ -23,6 +23,7 @@ private:
     [[noreturn]] void live(const program_order& order, unique_fd link, int library) const;
     void confine(int library) const;
     void stand_by(const program_order& order) const;
+    packet await_start(bool waits) const;
 
     jail_plan& plan_;
     const loaded_program* loaded_;  // none: everything is executed

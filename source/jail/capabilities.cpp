@@ -19,7 +19,7 @@ constexpr int possible_capabilities = 64;
 bool clear_bounding_set()
 {
     for (int c = 0; c != possible_capabilities; ++c)
-        if (::prctl(PR_CAPBSET_DROP, c, 0, 0, 0) != 0 && errno != EINVAL && errno != EPERM) return false;
+        if (::prctl(PR_CAPBSET_DROP, c, 0, 0, 0) != 0) return errno == EINVAL || errno == EPERM;
     return true;
 }
 

@@ -88,7 +88,7 @@ void give_up_privileges(const jail_plan& plan)
     // Landlock and seccomp set it too.
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_parent();
-    if (!left_out("landlock") && !apply_landlock(plan.rules)) throw step_failed("Landlock");
+    if (!left_out("landlock") && !apply_landlock(plan.rules, plan.execution.get())) throw step_failed("Landlock");
 }
 
 // Some containers have a listener of their own, beside which there can be no other.

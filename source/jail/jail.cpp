@@ -35,7 +35,7 @@ constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 void close_foreign_descriptors(const jail_plan& plan)
 {
-    close_all_but({plan.root.get(), plan.workspace.get(), plan.files.get(), plan.control.get()});
+    close_all_but({plan.root.get(), plan.workspace.get(), plan.files.get(), plan.execution.get(), plan.control.get()});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
@@ -196,6 +196,7 @@ usage_sources enter_jail(jail_plan& plan)
     plan.workspace.reset();
     plan.files.reset();
     give_up_privileges(plan);
+    plan.execution.reset();
     return mounts;
 }
 

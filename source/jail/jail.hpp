@@ -25,6 +25,7 @@ struct jail_plan {
     const bpf_program* announcing = nullptr;  ///< in place of the first filter where a listener is possible
     std::vector<const bpf_program*> filters;  ///< installed in this order
     landlock_rules rules;
+    unique_fd execution;  ///< from prepare_execution(); none: `rules` has all
     bool writable_may_execute = true;
     id_pair outside{};
     bool maps_itself = false;  ///< without privilege only the child may write its id maps

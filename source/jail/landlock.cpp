@@ -1,14 +1,14 @@
 #include "jail/landlock.hpp"
 
-#include "posix/unique_fd.hpp"
-
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 namespace cmcp::sandbox {
 namespace {
@@ -67,17 +67,30 @@ std::uint64_t known_rights(int abi)
 }
 
 // A field the kernel does not know must be zero, and then it accepts the longer structure.
-unique_fd create_ruleset(int abi, bool signals_outside)
+unique_fd create_ruleset(const ruleset_attributes& attributes)
 {
-    ruleset_attributes attributes{known_rights(abi), 0, 0};
-    if (abi >= 6) attributes.scoped = scope_abstract_sockets | (signals_outside ? 0 : scope_signals);
     constexpr unsigned flags = 0;
     return unique_fd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, flags)));
 }
 
-bool allow(int ruleset, const std::string& path, std::uint64_t rights)
+std::uint64_t scopes(int abi, bool signals_outside)
 {
-    unique_fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (abi < 6) return 0;
+    return scope_abstract_sockets | (signals_outside ? 0 : scope_signals);
+}
+
+unique_fd open_beneath(int root, const std::string& path)
+{
+    if (root == AT_FDCWD) return unique_fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return unique_fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+bool allow(int ruleset, int root, const std::string& path, std::uint64_t rights)
+{
+    const unique_fd place = open_beneath(root, path);
     if (!place) return errno == ENOENT || errno == ENOTDIR;
     struct stat kind {};
     if (::fstat(place.get(), &kind) != 0) return false;
@@ -86,11 +99,17 @@ bool allow(int ruleset, const std::string& path, std::uint64_t rights)
     return ::syscall(SYS_landlock_add_rule, ruleset, rule_path_beneath, &rule, 0) == 0;
 }
 
-bool allow_all(int ruleset, const std::vector<std::string>& paths, std::uint64_t rights)
+bool allow_all(int ruleset, int root, const std::vector<std::string>& paths, std::uint64_t rights)
 {
     for (const std::string& path : paths)
-        if (!allow(ruleset, path, rights)) return false;
+        if (!allow(ruleset, root, path, rights)) return false;
     return true;
+}
+
+bool restrict_to(int ruleset)
+{
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+    return ::syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 }
 
 }  // namespace
@@ -101,19 +120,33 @@ int landlock_abi()
     return version < 0 ? 0 : static_cast<int>(version);
 }
 
-bool apply_landlock(const landlock_rules& rules)
+// Of several rulesets all must allow something, and each lets pass what it does not handle: so one that handles nothing
+// but execution can be everybody's. Moves between folders are the exception, which each must allow.
+unique_fd prepare_execution(int root, const std::vector<std::string>& paths)
+{
+    const int abi = landlock_abi();
+    if (abi == 0) return {};
+    const std::uint64_t moves = refer & known_rights(abi);
+    unique_fd ruleset = create_ruleset({execute | moves, 0, 0});
+    const bool allowed = ruleset && allow_all(ruleset.get(), root, paths, execute) &&
+                         (moves == 0 || allow(ruleset.get(), root, "/", moves));
+    if (!allowed) throw std::system_error(errno, std::generic_category(), "Landlock");
+    return ruleset;
+}
+
+bool apply_landlock(const landlock_rules& rules, int execution)
 {
     const int abi = landlock_abi();
     if (abi == 0) return true;
-    const std::uint64_t known = known_rights(abi);
-    unique_fd ruleset = create_ruleset(abi, rules.signals_outside);
+    if (execution >= 0 && !restrict_to(execution)) return false;
+    const std::uint64_t known = known_rights(abi) & (execution >= 0 ? ~std::uint64_t{execute} : ~std::uint64_t{0});
+    const unique_fd ruleset = create_ruleset({known, 0, scopes(abi, rules.signals_outside)});
     if (!ruleset) return false;
-    if (!allow_all(ruleset.get(), rules.read_execute, running & known)) return false;
-    if (!allow_all(ruleset.get(), rules.read_only, reading & known)) return false;
-    if (!allow_all(ruleset.get(), rules.read_write, writing & known)) return false;
-    if (!allow_all(ruleset.get(), rules.read_remove, removing & known)) return false;
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-    return ::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0;
+    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_execute, running & known)) return false;
+    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_only, reading & known)) return false;
+    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_write, writing & known)) return false;
+    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_remove, removing & known)) return false;
+    return restrict_to(ruleset.get());
 }
 
 }  // namespace cmcp::sandbox

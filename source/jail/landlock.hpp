@@ -1,5 +1,7 @@
 #pragma once
 
+#include "posix/unique_fd.hpp"
+
 #include <string>
 #include <vector>
 
@@ -18,9 +20,15 @@ struct landlock_rules {
     bool signals_outside = false;            ///< processes outside may be signalled
 };
 
+/// The half of rules that processes with the same files share, because to look up many files takes longer than to
+/// apply it: of all files beneath `root`, which will be "/" for them, these alone may be executed. None where the
+/// kernel has no Landlock. Throws std::system_error.
+unique_fd prepare_execution(int root, const std::vector<std::string>& paths);
+
 /// Confines the calling thread and its future children to `rules`, as far as the kernel's version knows the rights;
-/// sets no_new_privs. Also shuts off signals to, and abstract sockets of, processes outside (version 6). True as well
-/// when the kernel has no Landlock: the layer report tells. False: see errno.
-bool apply_landlock(const landlock_rules& rules);
+/// sets no_new_privs. `execution`: from prepare_execution(), and in place of rules.read_execute; -1: none. Also shuts
+/// off signals to, and abstract sockets of, processes outside (version 6). True as well when the kernel has no
+/// Landlock: the layer report tells. False: see errno.
+bool apply_landlock(const landlock_rules& rules, int execution = -1);
 
 }  // namespace cmcp::sandbox

@@ -48,7 +48,7 @@ void read_plan(wire_reader& in, jail_plan& plan)
 std::string encode_plan(const jail_plan& plan)
 {
     wire_writer out;
-    out(static_cast<bool>(plan.workspace), static_cast<bool>(plan.files));
+    out(static_cast<bool>(plan.workspace), static_cast<bool>(plan.files), static_cast<bool>(plan.execution));
     write_plan(out, plan);
     return out.take();
 }
@@ -58,6 +58,7 @@ std::vector<int> plan_descriptors(const jail_plan& plan)
     std::vector<int> descriptors{plan.root.get()};
     if (plan.workspace) descriptors.push_back(plan.workspace.get());
     if (plan.files) descriptors.push_back(plan.files.get());
+    if (plan.execution) descriptors.push_back(plan.execution.get());
     return descriptors;
 }
 
@@ -66,10 +67,12 @@ void decode_plan(packet message, jail_plan& plan)
     wire_reader in(message.bytes);
     const bool with_workspace = in.next<bool>();
     const bool with_files = in.next<bool>();
+    const bool with_execution = in.next<bool>();
     read_plan(in, plan);
     plan.root = take_next(message.descriptors, true);
     plan.workspace = take_next(message.descriptors, with_workspace);
     plan.files = take_next(message.descriptors, with_files);
+    plan.execution = take_next(message.descriptors, with_execution);
 }
 
 std::string encode_begin(const start_message& start)

@@ -113,7 +113,11 @@ void cell::give_up(std::string why)
     kill(cause::signalled);
 }
 
-bool cell::needs_measurer() const { return meter_ && (browses_ || !cgroup_.holds("memory") || workspace_.counts()); }
+bool cell::needs_measurer() const
+{
+    if (!meter_ || browses_ || !cgroup_.holds("memory")) return static_cast<bool>(meter_);
+    return workspace_.counts() && workspace_.may_have_grown(begun_);
+}
 
 // Where no process can be made for it now, the next look tries again.
 void cell::start_measurer()

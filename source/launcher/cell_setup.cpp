@@ -52,6 +52,8 @@ unique_fd mount_of(const std::vector<given_file>& files)
 void take_root(const view& seen, jail_plan& plan)
 {
     plan.rules = seen.rules;
+    if (seen.execution)
+        plan.execution.reset(check(::fcntl(seen.execution.get(), F_DUPFD_CLOEXEC, 0), "prepare Landlock"));
     plan.writable_may_execute = seen.writable_may_execute;
     plan.root = copy_mount_tree(seen.root.get(), "", "clone the root");
 }

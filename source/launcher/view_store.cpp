@@ -21,6 +21,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 namespace cmcp::sandbox {
 
@@ -201,7 +202,7 @@ view view_store::build(const std::string& key, const run_request& request)
 {
     check_workspace_place(request.workspace_inside);
     const auto began = std::chrono::steady_clock::now();
-    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, request.programs.all, {}, {}};
+    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, {}, request.programs.all, {}, {}};
     try {
         if (request.image.empty())
             show_machine(fresh, request);
@@ -233,6 +234,8 @@ void view_store::show_machine(view& fresh, const run_request& request) const
     tree_builder tree(open_place(fresh.place),
                       [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
     fill(tree, fresh, request);
+    if (request.programs.all || request.browser) return;
+    fresh.execution = prepare_execution(fresh.root.get(), std::exchange(fresh.rules.read_execute, {}));
 }
 
 // The image is for everybody and for reading only, so the run's own places lie in a folder above it.

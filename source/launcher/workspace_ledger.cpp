@@ -228,6 +228,12 @@ bool workspace_watch::as_full_as_before() const
     return !folder_ || began_full_ == (ledger_.last_finding(key_) != workspace_ledger::finding::fits);
 }
 
+bool workspace_watch::may_have_grown(std::chrono::steady_clock::time_point begun) const
+{
+    if (std::chrono::steady_clock::now() - begun >= good_for) return true;
+    return workspace_ledger::free_room(folder_.get()).bytes + least_slack < room_at_start_.bytes;
+}
+
 std::string workspace_watch::look(const run_limits& limits, std::chrono::steady_clock::time_point begun,
                                   const measured& now)
 {

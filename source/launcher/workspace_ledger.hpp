@@ -107,6 +107,9 @@ public:
     bool began_full() const { return began_full_; }
     bool counts() const { return folder_ && !began_full_; }  ///< how much the run writes
     dev_t disk() const { return key_.first; }
+    /// Whether a measurer is worth its process: the disk has lost room since the run began, or long enough ago that
+    /// others may have made as much.
+    bool may_have_grown(std::chrono::steady_clock::time_point begun) const;
     bool as_full_as_before() const;  ///< as it was when it was opened
 
     /// Empty: all is well. Otherwise the sentence for which the run has to end.

@@ -4,6 +4,7 @@
 #include "zygote/working_set.hpp"
 
 #include "jail/capabilities.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "wire/program_starter.hpp"
 #include "wire/wire.hpp"
 
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 
 #include <exception>
+#include <utility>
 
 namespace {
 
@@ -29,8 +31,11 @@ int serve(const std::vector<std::string>& argv)
     sandbox::packed_memory memory;
     sandbox::interpreter python(argv);
     const std::string about = python.preload(setup.profile);
+    sandbox::call_filters filters(setup.memory_is_counted, setup.files_are_own);
     memory.settle();
-    sandbox::nursery children(python, sandbox::rehearse(python, argv), launcher_socket, setup);
+    sandbox::nursery children(python, sandbox::rehearse(python, argv), std::move(filters), launcher_socket,
+                              setup.with_time_namespace);
+    memory.settle();  // the rehearsal has left free pieces, and parted pages
     say(sandbox::zygote_says::ready, about);
     children.serve();
     return 0;

@@ -35,9 +35,8 @@ void end_in_advance(int status)
 }
 
 // A program of a cell that stands by.
-void expect_run(interpreter& python, const working_set& needed, const run_request& expected, bool waits)
+void expect_run(interpreter& python, const run_request& expected)
 {
-    if (waits) needed.make_present();
     python.after_fork();
     if (python_start::read(expected.argv)) python.take(expected);
 }
@@ -59,12 +58,12 @@ void expect_run(interpreter& python, const working_set& needed, const run_reques
 
 }  // namespace
 
-nursery::nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup)
+nursery::nursery(interpreter& python, working_set needed, call_filters filters, int launcher, bool with_time_namespace)
     : python_(python),
       needed_(std::move(needed)),
       launcher_(launcher),
-      filters_(setup.memory_is_counted, setup.files_are_own),
-      with_time_namespace_(setup.with_time_namespace),
+      filters_(std::move(filters)),
+      with_time_namespace_(with_time_namespace),
       own_data_(data_bytes())
 {
 }
@@ -102,10 +101,9 @@ void nursery::live(unique_fd control)
     plan.filters = filters_.choose(plan.request.programs);
     plan.announcing = filters_.announcing(plan.request.programs);
     plan.executes = false;
-    const auto prepare = [this](const run_request& expected, bool waits) {
-        expect_run(python_, needed_, expected, waits);
-    };
-    serve_cell(plan, {[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); }, prepare,
+    serve_cell(plan, {[this] { python_.before_fork(); }, [this] { python_.parent_after_fork(); },
+                      [this](const run_request& expected) { expect_run(python_, expected); },
+                      [this] { needed_.make_present(); },
                       [&](bool as_expected) { become_run(python_, plan, as_expected); }, own_data_});
 }
 

@@ -11,8 +11,8 @@ namespace cmcp::sandbox {
 /// Makes the clones that the launcher orders. A clone is the launcher's own child: the zygote keeps nothing of it.
 class nursery {
 public:
-    /// `needed`: the pages that each clone makes its own before it waits.
-    nursery(interpreter& python, working_set needed, int launcher, const zygote_setup& setup);
+    /// `needed`: the pages that a clone makes its own while it waits.
+    nursery(interpreter& python, working_set needed, call_filters filters, int launcher, bool with_time_namespace);
 
     void serve();  ///< until the launcher is gone
 

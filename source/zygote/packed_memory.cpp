@@ -5,8 +5,10 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -43,18 +45,29 @@ void collapse(std::uintptr_t begin, std::uintptr_t end)
                   MADV_COLLAPSE);  // fails where it does not hold enough, or never can
 }
 
-// proc_pid_maps(5)
-void collapse_all()
+void* taken = nullptr;  // the last piece, which names the one before, so that no compiler leaves them out
+
+bool take_piece(std::size_t size, std::uintptr_t end_of_pieces)
 {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        std::istringstream in(line);
-        std::uintptr_t begin = 0, end = 0;
-        char dash = 0;
-        std::string rights, offset, device, inode, name;
-        in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode >> name;
-        if (is_own_memory(rights, name)) collapse(begin, end);
-    }
+    void* const piece = std::malloc(size);
+    const bool is_between = piece != nullptr && reinterpret_cast<std::uintptr_t>(piece) < end_of_pieces;
+    if (is_between)
+        *static_cast<void**>(piece) = std::exchange(taken, piece);
+    else
+        std::free(piece);
+    return is_between;
+}
+
+// The free pieces between what the heap holds lie in many pages, and a clone copies each page that it takes one from.
+// With all of them taken, what clones allocate lies side by side at the heap's end.
+void take_free_pieces()
+{
+    constexpr std::size_t largest = 64 << 10, kinds_end = 1 << 10, kinds_apart = 16, smallest = 24;
+    const struct mallinfo2 now = ::mallinfo2();
+    const auto end_of_pieces = reinterpret_cast<std::uintptr_t>(::sbrk(0)) - now.keepcost;
+    std::size_t left = now.fordblks + (1 << 20);  // with those that the allocator itself counts as used
+    for (std::size_t size = largest; size >= smallest; size -= size > kinds_end ? size / 8 : kinds_apart)
+        while (left >= size && take_piece(size, end_of_pieces)) left -= size;
 }
 
 }  // namespace
@@ -81,13 +94,28 @@ void packed_memory::give_back(void*, void* arena, std::size_t size) { ::munmap(a
 
 void packed_memory::settle()
 {
-    ::malloc_trim(0);
+    ::malloc_trim(0);  // whole pages, of which pieces need the first bytes
     if (begin_ != nullptr) {
         const auto kept = reinterpret_cast<char*>(rounded_up(reinterpret_cast<std::uintptr_t>(next_)));
         if (kept < end_) ::munmap(kept, static_cast<std::size_t>(end_ - kept));
         end_ = kept < end_ ? kept : end_;
     }
-    collapse_all();
+    take_free_pieces();
+    pack();
+}
+
+// proc_pid_maps(5)
+void packed_memory::pack()
+{
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream in(line);
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::string rights, offset, device, inode, name;
+        in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode >> name;
+        if (is_own_memory(rights, name)) collapse(begin, end);
+    }
 }
 
 }  // namespace cmcp::sandbox

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 using namespace cmcp;
 using namespace cmcp::sandbox;
@@ -91,6 +93,43 @@ TEST_CASE("Landlock lets a program be executed only where a rule says so")
               ::execl("/usr/bin/true", "true", nullptr);
               return 3;
           }) == 0);
+}
+
+TEST_CASE("a prepared Landlock rule for execution narrows the others and takes nothing else away")
+{
+    if (skip()) return;
+    const folders f;
+    fs::create_directory(f.root / "open" / "deeper");
+    const unique_fd root(::open("/", O_PATH | O_CLOEXEC));
+    const fs::path listed = fs::canonical("/usr/bin/true"), other = fs::canonical("/usr/bin/false");
+    std::vector<std::string> programs{listed, "/nowhere/at/all"};
+    for (const char* loader : {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"})
+        if (fs::exists(loader)) programs.push_back(fs::canonical(loader));
+    const unique_fd execution = prepare_execution(root.get(), programs);
+    const auto confined = [&](auto then) {
+        return cmcp::test::in_child([&] { return apply_landlock(f.rules(), execution.get()) ? then() : 2; });
+    };
+    landlock_rules without = f.rules();
+    without.read_only.emplace_back("/");
+    CHECK(cmcp::test::in_child([&] {
+              if (!apply_landlock(without, execution.get())) return 2;
+              ::execl(listed.c_str(), "true", nullptr);
+              return 3;
+          }) == 0);
+    CHECK(cmcp::test::in_child([&] {
+              if (!apply_landlock(without, execution.get())) return 2;
+              ::execl(other.c_str(), "false", nullptr);
+              return errno == EACCES ? 0 : 3;
+          }) == 0);
+    CHECK(confined([&] { return opens(f.at("open/new"), O_WRONLY | O_CREAT) ? 0 : 3; }) == 0);
+    CHECK(confined([&] { return opens(f.at("readable/file"), O_RDONLY) ? 0 : 3; }) == 0);
+    CHECK(confined([&] { return opens(f.at("shut/file"), O_RDONLY) ? 3 : 0; }) == 0);
+    const int moved = ::rename(f.at("open/file").c_str(), f.at("open/deeper/file").c_str());
+    CHECK(moved == 0);
+    if (landlock_abi() >= 2)
+        CHECK(confined([&] {
+                  return ::rename(f.at("open/deeper/file").c_str(), f.at("open/file").c_str()) == 0 ? 0 : 3;
+              }) == 0);
 }
 
 TEST_CASE("Landlock keeps signals inside from version 6 on")

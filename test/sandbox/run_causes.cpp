@@ -1,8 +1,12 @@
 #include "jail/refusal_listener.hpp"
+#include "jail/seccomp_filter.hpp"
 #include "jail/verdict.hpp"
 #include "test/sandbox/run_support.hpp"
+#include "wire/packet_socket.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +49,35 @@ bool has_calls_of_i386()
 const std::string library = "import ctypes, errno, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n";
 
 }  // namespace
+
+TEST_CASE(
+    "a listener of refusals is not watched any more once nobody is left who could be heard, and stays open until then")
+{
+    int ends[2] = {-1, -1};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    const unique_fd ours(ends[0]), theirs(ends[1]);
+    const bpf_program filter = compile_announcing_filter();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const unique_fd listener = install_announcing_filter(filter);
+        const int number = listener.get();
+        if (listener) send_packet(theirs.get(), "l", {&number, 1});
+        ::_exit(listener ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    auto message = receive_packet(ours.get());
+    if (status != 0 || !message || message->descriptors.size() != 1) {
+        WARN("no listener is possible here: nothing was tried");
+        return;
+    }
+    const int number = message->descriptors[0].get();
+    refusal_listener listener(std::move(message->descriptors[0]));
+    CHECK(listener.readable() == number);
+    CHECK_FALSE(listener.answer());
+    CHECK(listener.readable() == -1);
+    CHECK(::fcntl(number, F_GETFD) >= 0);
+}
 
 TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[run]")
 {
