@@ -109,6 +109,20 @@ std::set<std::string> files_named_in(const std::string& html)
     return files;
 }
 
+// "./x.js" is beside the file, "../ui/x.js" beside its folder.
+std::set<std::string> files_imported_by(const std::string& name, const std::string& text)
+{
+    std::set<std::string> files;
+    const std::string ending = ".js\"";
+    for (auto end = text.find(ending); end != std::string::npos; end = text.find(ending, end + 1)) {
+        const auto begin = text.rfind('"', end) + 1;
+        const std::filesystem::path imported = text.substr(begin, end + ending.size() - 1 - begin);
+        if (*imported.begin() == "." || *imported.begin() == "..")
+            files.insert((std::filesystem::path(name).parent_path() / imported).lexically_normal().string());
+    }
+    return files;
+}
+
 }  // namespace
 
 TEST_CASE("the pages and their files are small, and load and run nothing but each other")
@@ -120,19 +134,23 @@ TEST_CASE("the pages and their files are small, and load and run nothing but eac
         CHECK(page.status == 200);
         CHECK(page.field("content-type") == "text/html; charset=utf-8");
         std::size_t size = page.body.size();
-        const auto files = files_named_in(page.body);
-        CHECK(files.size() >= 2);
-        for (const auto& name : files) {
+        auto files = files_named_in(page.body);
+        CHECK(!files.empty());
+        std::set<std::string> seen;
+        while (!files.empty()) {
+            const auto name = files.extract(files.begin()).value();
+            if (!seen.insert(name).second) continue;
             const auto file = reader.read("/" + name);
+            files.merge(files_imported_by(name, file.body));
             INFO(name);
             CHECK(file.status == 200);
             CHECK(file.field("content-type").starts_with(name.ends_with(".js") ? "text/javascript" : "text/css"));
             CHECK(file.field("x-content-type-options") == "nosniff");
             size += file.body.size();
         }
-        if (path == "/ui")  // they come when a terminal is opened
-            for (const auto* later : {"/ui/terminal.js", "/ui/screen.js"}) size += reader.read(later).body.size();
         CHECK(size <= 150'000);
+        CHECK(seen.size() >= 3);
+        if (path == "/ui") CHECK(seen.size() == 15);  // those of the terminal, which come later, among them
         CHECK(page.body.find(" style=") == std::string::npos);
         const std::string begin = "<style>", end = "</style>";
         const auto at_style = page.body.find(begin) + begin.size();
