@@ -143,12 +143,8 @@ route_operation describe_secret_route(const secret_route& of)
 
 void add_secret_routes(router& routes, const settings& config)
 {
-    // Made with the first request, so that a server without secrets keeps no file for them.
-    const auto kept = std::make_shared<std::unique_ptr<secret_store>>();
-    const std::function<secrets_desk()> desk = [kept, &config]() -> secrets_desk {
-        if (!*kept) *kept = std::make_unique<secret_store>(secret_store::file_in(config.sandbox_root));
-        return {**kept, config};
-    };
+    const auto store = opened_at_first_use<secret_store>(secret_store::file_in(config.sandbox_root));
+    const std::function<secrets_desk()> desk = [store, &config]() -> secrets_desk { return {store(), config}; };
     for (const auto& each : secret_table)
         routes.add({.methods = {each.method},
                     .path = each.path,
