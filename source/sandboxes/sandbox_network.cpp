@@ -2,6 +2,7 @@
 
 #include "egress/name_addresses.hpp"
 #include "log/log.hpp"
+#include "sandboxes/network_account.hpp"
 #include "sandboxes/sandbox_error.hpp"
 #include "sandboxes/secret_files.hpp"
 #include "text/words.hpp"
@@ -59,11 +60,12 @@ struct sandbox_network::live_network {
 };
 
 sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                                 sandbox_store& store)
+                                 sandbox_store& store, quotas& limits)
     : executor_(executor),
       config_(config),
       backend_(backend),
       store_(store),
+      limits_(limits),
       questions_(
           config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
           [this](const auto& id) { use_policy(id); }),
@@ -166,6 +168,7 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, 
         return questions_.ask(id, std::move(by), std::move(who), port);
     });
     ticket->belong_to(of.owner);
+    ticket->charge_to(std::make_shared<network_account>(limits_, of.owner));
     ticket->hold_to_names();
     if (with_secrets) ticket->hold_secrets(secrets_.source_for(of));
     return ticket;

@@ -3,6 +3,7 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
+#include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/network_lists.hpp"
@@ -31,7 +32,7 @@ struct network_wish {
 class sandbox_network {
 public:
     sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                    sandbox_store& store);
+                    sandbox_store& store, quotas& limits);
     sandbox_network(const sandbox_network&) = delete;
     sandbox_network& operator=(const sandbox_network&) = delete;
     ~sandbox_network();
@@ -116,6 +117,7 @@ private:
     const settings& config_;
     sandbox::backend& backend_;
     sandbox_store& store_;
+    quotas& limits_;
     network_questions questions_;
     network_lists lists_;
     sandbox_secrets secrets_;

@@ -161,9 +161,7 @@ awaitable<> start_browser(web_browser& browser)
 void application::give_tools_to_code(sandbox_manager& sandboxes)
 {
     if (!sandboxes.tools().offered() || !backend_.can_have_doors()) return;
-    code_sources from{core_, config_, sandboxes.tools(), [all = managers_->upstreams.get()](std::string principal) {
-                          return tools_of_upstreams(*all, std::move(principal));
-                      }};
+    code_sources from{core_, config_, sandboxes.tools(), tools_of_upstreams(*managers_->upstreams)};
     core_.tools().give_to_code();
     code_ = std::make_unique<code_entrance>(executor_, std::move(from));
     sandboxes.network().give_tools(

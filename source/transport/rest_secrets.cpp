@@ -175,11 +175,9 @@ route_operation describe_secret_route(const secret_route& of)
 
 void add_secret_routes(router& routes, const settings& config, admin_gateway& server)
 {
-    // Made with the first request, so that a server without secrets keeps no file for them.
-    const auto kept = std::make_shared<std::unique_ptr<secret_store>>();
-    const std::function<secrets_desk()> desk = [kept, &config, &server]() -> secrets_desk {
-        if (!*kept) *kept = std::make_unique<secret_store>(secret_store::file_in(config.sandbox_root));
-        return {**kept, config, server};
+    const auto store = opened_at_first_use<secret_store>(secret_store::file_in(config.sandbox_root));
+    const std::function<secrets_desk()> desk = [store, &config, &server]() -> secrets_desk {
+        return {store(), config, server};
     };
     for (const auto& each : secret_table)
         routes.add({.methods = {each.method},

@@ -131,7 +131,7 @@ awaitable<std::unique_ptr<gateway_shell>> open(const http_request& request, shel
     if (!sandbox) sandbox = request.parameter("sandbox_name");
     if (!sandbox || sandbox->empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
     const auto columns = size_of(request, "cols", 80), rows = size_of(request, "rows", 24);
-    auto shell = co_await shells.open(request.principal, std::move(*sandbox), columns, rows);
+    auto shell = co_await shells.open(request.who, std::move(*sandbox), columns, rows);
     co_return shell;
 }
 

@@ -21,7 +21,7 @@ struct network_rig {
 
     std::string hosts(const std::optional<network_wish>& wish, scope_set scopes = scope_set::all())
     {
-        sandbox_network network(io.get_executor(), config, backend, store);
+        sandbox_network network(io.get_executor(), config, backend, store, limits);
         caller who;
         who.scopes = scopes;
         return network.hosts_of(who, wish);
@@ -29,6 +29,7 @@ struct network_rig {
 
     asio::io_context io;
     settings config;
+    quotas limits{config};
     backend_with_doors backend;
     test::temporary_folder folder;
     sandbox_store store{folder.path / "records"};

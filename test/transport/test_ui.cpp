@@ -17,7 +17,7 @@ using namespace cmcp::test;
 namespace {
 
 class no_shells : public shell_gateway {
-    awaitable<std::unique_ptr<gateway_shell>> open(std::string, std::string, std::uint16_t, std::uint16_t) override
+    awaitable<std::unique_ptr<gateway_shell>> open(login_ptr, std::string, std::uint16_t, std::uint16_t) override
     {
         throw gateway_error(404, "There is no such sandbox.", "NotFound");
         co_return nullptr;
