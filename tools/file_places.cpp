@@ -17,6 +17,7 @@ awaitable<std::string> bytes_in_sandbox(sandbox_files& files, sandbox_record whe
 awaitable<file_matches> search_workspace(file_searcher& by, file_manager& files, caller who, file_search_request what,
                                          std::size_t room)
 {
+    const auto use = co_await files.enter(who, what.path);
     auto folder = co_await files.workspace(who);
     auto matches = co_await by.search(who.principal, std::move(folder), std::move(what), room);
     co_return matches;

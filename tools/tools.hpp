@@ -1,6 +1,7 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "mcp/code_tools.hpp"
 #include "mcp/tool.hpp"
 #include "sandbox/backend.hpp"
 
@@ -90,8 +91,8 @@ void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper&
 /// call_upstream, for code alone
 tool_owner make_call_upstream(upstream_servers& servers);
 
-/// The tools of other servers as code sees them (described_to_code), named <server>.<tool>.
-awaitable<std::vector<json::object>> tools_of_upstreams(upstream_servers& servers, std::string principal);
+/// The tools of other servers for code; `servers` must outlive it.
+other_tools tools_of_upstreams(upstream_servers& servers);
 
 /// initialize_sandbox, execute_code, stop_sandbox
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,

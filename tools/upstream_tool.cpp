@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -107,14 +108,20 @@ json::object described_upstream_tool(upstream_tool&& tool)
     return about;
 }
 
-}  // namespace
-
-awaitable<std::vector<json::object>> tools_of_upstreams(upstream_servers& servers, std::string principal)
+awaitable<std::vector<json::object>> described_tools_of(upstream_servers& servers, std::string principal)
 {
     std::vector<json::object> all;
     auto tools = co_await servers.tools(std::move(principal));
     for (auto& each : tools) all.push_back(described_upstream_tool(std::move(each)));
     co_return all;
+}
+
+}  // namespace
+
+other_tools tools_of_upstreams(upstream_servers& servers)
+{
+    return {std::bind_front(described_tools_of, std::ref(servers)),
+            std::bind_front(&upstream_servers::reads_only, &servers)};
 }
 
 tool_owner make_call_upstream(upstream_servers& servers) { return std::make_unique<call_upstream>(servers); }

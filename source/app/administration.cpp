@@ -29,6 +29,19 @@ json::array upstreams_json(const std::vector<upstream_state>& states)
     return all;
 }
 
+// `hosts`: as list_sandboxes tells them; `approved`: those of them that an answer has allowed.
+json::object describe_network(const sandbox_network& networks, const sandbox_record& of)
+{
+    const auto list = [](const std::vector<std::string>& places) { return json::array(places.begin(), places.end()); };
+    const auto answers = networks.answers_of(of);
+    const std::string_view mode = sandbox_network::asks_in(of) ? "ask" : of.network.empty() ? "none" : "hosts";
+    return {{"mode", mode},
+            {"hosts", list(sandbox_network::hosts_in(of))},
+            {"approved", list(answers.for_sandbox)},
+            {"approved_for_run", list(answers.for_runs)},
+            {"refused", list(answers.refused)}};
+}
+
 const steady::time_point process_began = steady::now();
 
 template <class T, class Row>
@@ -105,6 +118,7 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
             ports = json::array(listening.begin(), listening.end());
         }
         row["ports"] = std::move(ports);
+        row["network"] = describe_network(of_.all.sandboxes->network(), record);
         row["place"] = wanted.place_of(record);
         rows.push_back(std::move(row));
     }

@@ -82,6 +82,7 @@ json::object holdings_of(const managers& all, const std::string& principal)
     put(row, "jobs", jobs_of(*all.background, principal));
     put(row, "tasks", tasks_of(*all.background, principal));
     if (all.places->is_used(principal)) row["home"] = true;
+    if (all.vault && all.vault->has_workspace_of(principal)) row["claimed"] = true;
     if (all.sandboxes) put_sandboxes(row, all, principal);
     if (all.background->has_any(principal)) row["listed"] = true;  // also where all of them have ended
     return row;

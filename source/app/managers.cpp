@@ -100,7 +100,9 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
         all.jupyter_ = std::make_unique<jupyter::jupyter_api>(config, executor, *all.kernels, *all.sandboxes,
                                                               *all.sandbox_files_, *all.pool);
     if (!config.snapshot_store.empty())
-        all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
+        all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels, *all.places);
+    if (auto* vault = all.vault.get())
+        all.places->before_use([vault](std::string principal) { return vault->enter(std::move(principal)); });
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 

@@ -88,7 +88,7 @@ writer_state writer::now() const
 std::string writer::latest() const
 {
     const std::lock_guard only(mutex_);
-    return latest_;
+    return before_ + latest_;
 }
 
 void writer::work()
@@ -143,8 +143,11 @@ void writer::take_records()
     const auto lines = journal_.unwritten();
     if (lines.empty()) return;
     const std::lock_guard only(mutex_);
+    if (latest_.size() > most_latest) {
+        std::swap(before_, latest_);
+        latest_.clear();
+    }
     latest_.append(lines);
-    if (latest_.size() > 2 * most_latest) latest_.erase(0, latest_.find('\n', latest_.size() - most_latest) + 1);
 }
 
 // Once records are written again.

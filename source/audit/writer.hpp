@@ -93,7 +93,7 @@ private:
     std::atomic<bool> troubled_ = false;
     mutable std::mutex mutex_;
     writer_state state_;
-    std::string latest_;
+    std::string before_, latest_;  // lines; the earlier ones go when the later ones are enough
 };
 
 }  // namespace cmcp::audit

@@ -33,6 +33,37 @@ awaitable<std::string> cluster::find_and_tell(find_call find, std::string handle
     co_return place;
 }
 
+void cluster::join(core_limits& limits)
+{
+    limits.shared_secret = link_key;
+    if (!shared) return;
+    auto* const holdings = &shared->holdings();
+    limits.begin_call = [holdings](const std::string& principal, bool counts) {
+        return holdings->begin_call(principal, counts);
+    };
+    limits.end_call = [holdings](const std::string& principal) { return holdings->end_call(principal); };
+}
+
+void cluster::join(server_core& core)
+{
+    core_ = &core;
+    core.work_with(calls);
+}
+
+bool cluster::take_list_change(std::string_view from, std::string_view list)
+{
+    if (core_ == nullptr || all.other(from) == nullptr || (list != "tools" && list != "prompts")) return false;
+    core_->list_changed_elsewhere(std::string(list));
+    return true;
+}
+
+void cluster::join(gateways& to)
+{
+    to.members = &requests;
+    to.cluster = this;
+    if (shared) to.logins = shared->logins();
+}
+
 json::object cluster::describe() const
 {
     json::object answer;
@@ -67,7 +98,7 @@ awaitable<json::object> cluster::move(std::string sandbox, std::string to)
 json::object cluster::drain(bool on)
 {
     moves.drain(on);
-    return {{"drains", on}, {"sandboxes", moves.left()}};
+    return {{"drains", on}, {"sandboxes", moves.left()}, {"workspaces", moves.left_workspaces()}};
 }
 
 awaitable<json::object> cluster::rebalance()

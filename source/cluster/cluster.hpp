@@ -3,12 +3,15 @@
 #include "async/task_group.hpp"
 #include "cluster/forwarder.hpp"
 #include "cluster/handle_places.hpp"
+#include "cluster/list_changes.hpp"
 #include "cluster/member_calls.hpp"
 #include "cluster/member_watch.hpp"
 #include "cluster/members.hpp"
 #include "cluster/sandbox_moves.hpp"
 #include "cluster/shared_knowledge.hpp"
 #include "http/cluster_gateway.hpp"
+#include "http/gateways.hpp"
+#include "mcp/server_core.hpp"
 
 #include <memory>
 
@@ -21,6 +24,7 @@ struct cluster final : cluster_gateway {
     /// gone. Throws config_error.
     cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {})
         : all(config),
+          link_key(config.link_key),
           load(own.load),
           links(std::make_shared<member_links>(executor, config)),
           watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
@@ -30,16 +34,24 @@ struct cluster final : cluster_gateway {
                      : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
           moves(executor, all, links, telling(std::move(moving)), shared.get()),
           requests(all, links, places),
-          calls(executor, config, all, places, links, shared ? &shared->holdings() : nullptr)
+          lists(executor, all, links),
+          calls(executor, config, all, places, links, lists, shared ? &shared->holdings() : nullptr)
     {
     }
     cluster(const cluster&) = delete;
     cluster& operator=(const cluster&) = delete;
 
+    /// Lets the parts of a server work with the others: calls count together and go on at another one, requests for
+    /// what others have are passed on. All of them, before start(); this must outlive them.
+    void join(core_limits& limits);
+    void join(server_core& core);
+    void join(gateways& to);
+
     /// Begins work that goes on until it is cancelled.
     void start(task_group& tasks)
     {
         watch.start(tasks);
+        lists.start();
         tasks.spawn("sandboxes that are given away", moves.run());
         if (!shared) return;
         tasks.spawn("the directory of the cluster", shared->told_in().run());
@@ -59,6 +71,7 @@ struct cluster final : cluster_gateway {
     }
 
     members all;
+    std::string link_key;
     std::function<json::object()> load;  ///< of this server
     std::shared_ptr<member_links> links;
     member_watch watch;
@@ -66,12 +79,17 @@ struct cluster final : cluster_gateway {
     std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     sandbox_moves moves;
     forwarder requests;
+    list_changes lists;
     member_calls calls;
+
+    bool take_list_change(std::string_view from, std::string_view list) override;
 
 private:
     using find_call = decltype(moving_sandboxes::find);
     moving_sandboxes telling(moving_sandboxes moving);
     awaitable<std::string> find_and_tell(find_call find, std::string handle, std::string node, gone_question is_gone);
+
+    server_core* core_ = nullptr;
 };
 
 }  // namespace cmcp

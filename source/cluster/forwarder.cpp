@@ -127,7 +127,7 @@ public:
         if (end.is_of_another)
             throw node_unreachable("The sandbox has moved from the server " + node + ".", cause::elsewhere);
         if (end.may_go_on) by_.links_->give_back(owner, std::move(stream));
-        if (!end.failure.empty()) co_await refuse(std::move(end.failure));
+        if (!end.failure.empty()) co_await refuse(node_unreachable(end.failure));
     }
 
     awaitable<std::optional<std::string>> find_again(std::string node) override
@@ -138,10 +138,12 @@ public:
     /// Whether bytes of the body are gone, so that nobody has the whole request any more.
     bool is_torn() const { return x_.request().stream && x_.request().stream->begun(); }
 
-    awaitable<> refuse(std::string problem)
+    awaitable<> refuse(const node_unreachable& problem)
     {
-        auto refusal =
-            error_reply(502, problem + " Try again; what it keeps is there when it is back.", "NodeUnreachable");
+        const bool is_of_storage = problem.type != "NodeUnreachable";
+        const std::string advice =
+            is_of_storage ? " Try again in a few seconds." : " Try again; what it keeps is there when it is back.";
+        auto refusal = error_reply(is_of_storage ? 503 : 502, problem.what() + advice, problem.type);
         return answer(std::move(refusal.with("Retry-After", "5")));
     }
 
@@ -231,7 +233,7 @@ awaitable<bool> forwarder::pass_along(exchange& x, std::string handle)
     if (moves)
         co_await request.ask_again();
     else if (problem)
-        co_await request.refuse(problem->what());
+        co_await request.refuse(*problem);
     co_return true;
 }
 

@@ -70,12 +70,14 @@ awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return 
 }  // namespace
 
 member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
-                           handle_places& places, std::shared_ptr<member_links> links, shared_holdings* holdings)
+                           handle_places& places, std::shared_ptr<member_links> links, list_changes& lists,
+                           shared_holdings* holdings)
     : executor_(std::move(executor)),
       config_(config),
       members_(all),
       places_(places),
       links_(std::move(links)),
+      lists_(lists),
       holdings_(holdings)
 {
 }
@@ -97,10 +99,15 @@ awaitable<std::string> member_calls::node_with(const caller& who, std::string na
 }
 
 // A sandbox that ends with its session is where the session is.
-awaitable<std::string> member_calls::node_for_new(const caller& who)
+awaitable<std::string> member_calls::node_for_new(const caller& who, std::string name, bool anywhere)
 {
-    if (holdings_ == nullptr || who.session_ends) co_return std::string();
-    co_return holdings_->place_sandbox();
+    std::string node;
+    if (holdings_ == nullptr) co_return node;
+    const bool is_taken_here = !name.empty() && holdings_->has_own(who.principal, name);
+    if (is_taken_here) co_return node;
+    if (!name.empty()) node = co_await holdings_->node_with(who.principal, std::move(name));
+    if (node.empty() && anywhere && !who.session_ends) node = holdings_->place_sandbox();
+    co_return node;
 }
 
 bool member_calls::has_own_workspace(const caller& who) const
@@ -108,8 +115,20 @@ bool member_calls::has_own_workspace(const caller& who) const
     return config_.workspace_per_session && !who.session.empty();
 }
 
+std::string member_calls::workspace_of(const caller& who) const
+{
+    return has_own_workspace(who) ? std::string() : places_.workspace_of(who.principal);
+}
+
+// A claim counts more than what the directory and the ring say.
 awaitable<std::string> member_calls::home_of(const caller& who)
 {
+    const auto workspace = workspace_of(who);
+    auto claimed = co_await places_.home_by_claim(workspace);
+    if (!claimed.empty()) {
+        const bool is_here = claimed == members_.own().name && !places_.is_on_its_way(workspace);
+        co_return is_here ? std::string() : claimed;
+    }
     if (has_own_workspace(who) || holdings_ == nullptr) co_return known_home_of(who);
     auto home = co_await holdings_->home_of(who.principal);
     co_return home == members_.own().name ? std::string() : home;
@@ -118,8 +137,10 @@ awaitable<std::string> member_calls::home_of(const caller& who)
 std::string member_calls::known_home_of(const caller& who) const
 {
     if (has_own_workspace(who)) return {};
-    auto home = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
-    return home == members_.own().name ? std::string() : home;
+    const auto home = places_.known_home_by_claim(places_.workspace_of(who.principal));
+    if (!home.empty()) return home == members_.own().name ? std::string() : home;
+    auto wanted = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
+    return wanted == members_.own().name ? std::string() : wanted;
 }
 
 std::string member_calls::owner_of(std::string_view handle) const

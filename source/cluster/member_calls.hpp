@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "cluster/handle_places.hpp"
+#include "cluster/list_changes.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/member_request.hpp"
 #include "cluster/members.hpp"
@@ -19,18 +20,20 @@ class member_calls final : public other_nodes {
 public:
     /// All must outlive this. `holdings`: null where there is no directory.
     member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_places& places,
-                 std::shared_ptr<member_links> links, shared_holdings* holdings);
+                 std::shared_ptr<member_links> links, list_changes& lists, shared_holdings* holdings);
 
     std::string owner_of(std::string_view handle) const override;
     bool is_own(std::string_view node) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
-    awaitable<std::string> node_for_new(const caller& who) override;
+    awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) override;
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
+    std::string workspace_of(const caller& who) const override;
     awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
     awaitable<std::vector<answer>> ask_holders(served_request& request) override;
+    void tell_list_changed(const std::string& list) override { lists_.tell(list); }
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override;
 
@@ -44,6 +47,7 @@ private:
     const members& members_;
     handle_places& places_;
     std::shared_ptr<member_links> links_;
+    list_changes& lists_;
     shared_holdings* holdings_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds time_to_connect(3);
 constexpr std::chrono::seconds longest_wait(60);
 constexpr std::size_t most_waiting = 64;
-constexpr int silence_ms = 4000;  // of a machine that is gone without a word; the others agree on it in that time
+constexpr int silence_ms = 3000;  // of a machine that is gone without a word; the others agree on it in that time
 
 member_unreachable unreachable(const cluster_member& to, const std::string& why)
 {

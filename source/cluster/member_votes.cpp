@@ -60,12 +60,17 @@ bool member_votes::take_beat(std::string_view from, time now)
     return !active_ || !has_promised_ || now >= started_ + times_.promise;
 }
 
-bool member_votes::vote(std::string_view about, time now)
+bool member_votes::may_vote(std::string_view about, time now) const
 {
     const auto at = others_.find(about);
     if (!active_ || at == others_.end()) return false;
-    if (now < std::max(started_, at->second.heard) + times_.silence) return false;
-    at->second.suspended_until = now + times_.promise;
+    return now >= std::max(started_, at->second.heard) + times_.silence;
+}
+
+bool member_votes::vote(std::string_view about, time now)
+{
+    if (!may_vote(about, now)) return false;
+    others_.find(about)->second.suspended_until = now + times_.promise;
     return true;
 }
 

@@ -11,10 +11,11 @@
 namespace cmcp {
 
 /// How long the words of members count. A server is cut off by its own judgement before others may take over, because
-/// `touch` is shorter than `silence`, and stays so until they are done, because `promise` is longer than `verdict`.
+/// `touch` is shorter than `silence`, and stays so until they are done, because `promise` is longer than `verdict`. The
+/// difference of each two is the time that a slow machine has: a second to end what runs, four to take over.
 struct watch_times {
-    std::chrono::milliseconds touch{2500};     ///< an acknowledgement, from the sending of its beat
-    std::chrono::milliseconds silence{4000};   ///< since the last beat of a member that may be gone
+    std::chrono::milliseconds touch{2000};     ///< an acknowledgement, from the sending of its beat
+    std::chrono::milliseconds silence{3000};   ///< since the last beat of a member that may be gone
     std::chrono::milliseconds promise{10000};  ///< that the beats of such a member are not acknowledged
     std::chrono::milliseconds verdict{6000};   ///< from the question
 };
@@ -46,7 +47,8 @@ public:
     /// A beat of another member. False: it is not acknowledged, because the member is suspended.
     bool take_beat(std::string_view from, time now);
 
-    /// Whether this member agrees that another one is gone. If so, that one is suspended from now on.
+    /// Whether this member agrees that another one is gone. After vote() that one is suspended, if so.
+    bool may_vote(std::string_view about, time now) const;
     bool vote(std::string_view about, time now);
     bool is_suspended(std::string_view member, time now) const;
 

@@ -226,7 +226,8 @@ awaitable<std::optional<bool>> member_watch::state::is_gone(self of, std::string
 void member_watch::state::ask_all(const self& of, const std::string& about, const lines& all)
 {
     const auto now = watch_clock::now();
-    if (!of->is_in_touch() || !touch(of->promises) || !of->votes.ask(about, now)) return;
+    if (!of->is_in_touch() || !of->votes.may_vote(about, now)) return;
+    if (!touch(of->promises) || !of->votes.ask(about, now)) return;
     for (const auto& line : all)
         if (!line->is_busy()) of->questions.spawn("vote of " + line->to().name, ask(of, line, about, now));
 }
@@ -286,7 +287,9 @@ bool member_watch::vote(std::string_view from, std::string_view about)
     const auto now = watch_clock::now();
     if (from == about || !state_->has(from)) return false;
     const bool is_new = !state_->votes.is_suspended(about, now);
-    const bool granted = touch(state_->promises) && state_->votes.vote(about, now);
+    // A vote that is refused promises nothing, so the next life of this member has nothing to keep.
+    const bool may_grant = state_->votes.may_vote(about, now);
+    const bool granted = may_grant && touch(state_->promises) && state_->votes.vote(about, now);
     if (granted && is_new) log::warning("vote", {{"about", about}, {"for", from}});
     return granted;
 }

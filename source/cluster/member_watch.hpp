@@ -16,11 +16,11 @@
 
 namespace cmcp {
 
-/// How often members talk.
+/// How often members talk. Nobody is cut off by a pause that is shorter than `touch` of watch_times without a `beat`.
 struct watch_pace {
-    std::chrono::milliseconds beat{1000};
+    std::chrono::milliseconds beat{500};
     std::chrono::milliseconds question{1000};  ///< the longest wait for an answer
-    std::chrono::milliseconds again{250};      ///< between questions for votes
+    std::chrono::milliseconds again{100};      ///< between questions for votes
 };
 
 /// The members of a cluster watch each other without a directory (member_votes). Io thread only.

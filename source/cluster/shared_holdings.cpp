@@ -158,6 +158,7 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
     for (const auto& principal : principals) {
         auto own = own_.of(principal);
         const bool is_home = flag_of(own, "home");
+        const bool is_claimed = flag_of(own, "claimed");
         if (!own.empty()) own["mark"] = beats_.own_mark();
         auto text = own.empty() ? std::string() : jsonrpc::write_json(own);
         const auto before = told_.find(principal);
@@ -167,8 +168,9 @@ awaitable<bool> shared_holdings::tell_changes(std::set<std::string> principals, 
             commands.push_back({"HDEL", holdings_key(principal), members_.own().name});
         else
             commands.push_back({"HSET", holdings_key(principal), members_.own().name, text});
-        if (is_home)
-            commands.push_back({"HSETNX", holdings_key(principal), std::string(home_field), members_.own().name});
+        if (is_home || is_claimed)
+            commands.push_back({is_claimed ? "HSET" : "HSETNX", holdings_key(principal), std::string(home_field),
+                                members_.own().name});
         commands.push_back({"EXPIRE", holdings_key(principal), told_for_seconds});
         commands.push_back({"PUBLISH", directory::news_channel, principal});
         news.emplace(principal, std::move(text));
@@ -250,6 +252,11 @@ awaitable<std::set<std::string>> shared_holdings::without_any(std::string princi
         if (answers[1].items[i].is == directory_reply::kind::text) none.insert(members_.others()[i].name);
     for (std::size_t i = 0; i + 1 < answers[0].items.size(); i += 2) none.erase(answers[0].items[i].text);
     co_return none;
+}
+
+bool shared_holdings::has_own(const std::string& principal, std::string_view name) const
+{
+    return has_name(own_.of(principal), name);
 }
 
 awaitable<std::string> shared_holdings::node_with(std::string principal, std::string name)

@@ -15,7 +15,8 @@ namespace cmcp {
 
 /// The belongings of principals at this server: "sandboxes", "disk" and the other counts of limit_names(), "names" of
 /// its sandboxes, "latest", when the newest of them was made, in seconds since 1970, "home": there are files in its
-/// workspace, and "listed": there are jobs, ended ones as well. Counts of 0 are left out.
+/// workspace, "claimed": that is at this server and nowhere else, and "listed": there are jobs, ended ones as well.
+/// Counts of 0 are left out.
 struct holdings_source {
     std::function<json::object(const std::string& principal)> of;
     std::function<std::vector<std::string>()> owners;  ///< all that have anything that outlives a restart
@@ -45,6 +46,8 @@ public:
 
     /// A call has ended that may have made or deleted something.
     awaitable<> end_call(std::string principal);
+
+    bool has_own(const std::string& principal, std::string_view name) const;  ///< a sandbox of this name, here
 
     /// The other member that has the principal's sandbox of this name, where this server has none; the name empty: that
     /// has a newer sandbox than this server. Empty: no other one.

@@ -18,7 +18,7 @@ using limits = principal_limits;
 constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t most_of_any = 1u << 30;
 
-constexpr std::array<limit_name, 10> names{{
+constexpr std::array<limit_name, 11> names{{
     {"calls", &limits::calls, 1, "MCP_CALLS_PER_MINUTE", true, "calls of tools a minute; 0: any number"},
     {"runs", &limits::runs, 1, "SANDBOX_MAX_RUNS_PER_CALLER", true, "runs at once; 0: all places but one"},
     {"jobs", &limits::jobs, 1, "SANDBOX_JOBS_PER_CALLER", false, "runs in the background, those that wait included"},
@@ -30,6 +30,8 @@ constexpr std::array<limit_name, 10> names{{
     {"disk", &limits::disk, mebibyte, "SANDBOX_DISK_QUOTA", false, "MiB of all its sandboxes"},
     {"workspace", &limits::workspace, mebibyte, "SANDBOX_WORKSPACE_MAX_MB", true,
      "MiB of its workspace; 0: any number"},
+    {"network", &limits::network, mebibyte, "SANDBOX_NETWORK_MB_PER_HOUR", true,
+     "MiB that its sandboxes receive and send in an hour; 0: any number"},
 }};
 
 std::string known_names()
@@ -67,6 +69,7 @@ principal_limits limits_from(const settings& config)
     all.sessions = config.max_sessions_per_caller;
     all.disk = config.sandbox_disk_quota;
     all.workspace = config.workspace_max_size;
+    all.network = config.sandbox_network_bytes_per_hour;
     return all;
 }
 

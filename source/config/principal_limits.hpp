@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// The most that one principal may have, or do in a minute.
+/// The most that one principal may have, or do in a minute or an hour.
 struct principal_limits {
     std::uint64_t calls = 0;      ///< of tools a minute; 0: any number
     std::uint64_t runs = 0;       ///< at once; 0: all places but one
@@ -22,6 +22,7 @@ struct principal_limits {
     std::uint64_t sessions = 0;   ///< of the older revisions
     std::uint64_t disk = 0;       ///< bytes of all its sandboxes
     std::uint64_t workspace = 0;  ///< bytes of its workspace; 0: any number
+    std::uint64_t network = 0;    ///< bytes that its sandboxes receive and send in an hour; 0: any number
 };
 
 /// A limit of a principal, as it is now.

@@ -320,6 +320,8 @@ SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(word
         "hosts and addresses that sandboxes may reach though they are not public, if they are among the allowed ones");
 SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", number(1, terabyte, mib),
         "most that the programs of a sandbox receive and send until it stops, MiB");
+SETTING("SANDBOX_NETWORK_MB_PER_HOUR", std::uint64_t, sandbox_network_bytes_per_hour, "0", number(0, terabyte, mib),
+        "most that the sandboxes of one caller receive and send in an hour, MiB; 0: any number");
 SETTING("SANDBOX_NETWORK_CONNECTIONS", std::size_t, sandbox_network_connections, "64", number(1, 1024),
         "connections of a sandbox's programs to the network at once");
 SETTING("SANDBOX_NETWORK_ASK", milliseconds, sandbox_network_ask, "60", live(seconds(0ms, 3600s)),

@@ -20,7 +20,7 @@ constexpr std::size_t longest_secret = 64 * 1024;
 constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view digits = "0123456789";
-constexpr std::array<std::string_view, 8> members{"url",     "command", "headers",    "env",
+constexpr std::array<std::string_view, 9> members{"url",     "command", "headers",    "env",    "image",
                                                   "network", "tools",   "principals", "timeout"};
 // The protocol sets these.
 constexpr std::array<std::string_view, 8> own_headers{"host",   "connection",      "content-length",    "content-type",
@@ -112,6 +112,8 @@ void upstream_reader::take(std::string_view member, const toml::node& value)
                                  "a table of header fields with texts, none of which the protocol sets itself");
     else if (member == "env")
         entry_.env = secrets(member, value, is_variable_name, "a table of variables with texts");
+    else if (member == "image")
+        entry_.image = text(member, value, "the name of an image, for example \"node:22-slim\"");
     else if (member == "network")
         entry_.network = list(member, value, "a list of hosts, for example [\"api.example.com\"]");
     else if (member == "tools")
@@ -134,6 +136,7 @@ void upstream_reader::check_together(const toml::table& table) const
         refuse("url", *table.get("url"), "an http or https address");
     if (entry_.url.empty() && !entry_.headers.empty()) refuse("headers", *table.get("headers"), "beside a url");
     if (!entry_.url.empty() && !entry_.env.empty()) refuse("env", *table.get("env"), "beside a command");
+    if (!entry_.url.empty() && !entry_.image.empty()) refuse("image", *table.get("image"), "beside a command");
     if (!entry_.url.empty() && !entry_.network.empty()) refuse("network", *table.get("network"), "beside a command");
 }
 

@@ -27,7 +27,7 @@ bool fits_any(const std::vector<std::string>& patterns, std::string_view name)
 bool upstream_entry::operator==(const upstream_entry& other) const
 {
     const auto all = [](const upstream_entry& of) {
-        return std::tie(of.name, of.url, of.command, of.headers, of.env, of.network, of.tools, of.principals,
+        return std::tie(of.name, of.url, of.command, of.headers, of.env, of.image, of.network, of.tools, of.principals,
                         of.timeout);
     };
     return all(*this) == all(other);
@@ -53,6 +53,7 @@ std::string upstream_entry::shown() const
     };
     add("headers", hidden(headers));
     add("env", hidden(env));
+    add("image", image);
     add("network", joined(network, ","));
     add("tools", joined(tools, ","));
     add("principals", joined(principals, ","));

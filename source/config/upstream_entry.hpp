@@ -18,6 +18,7 @@ struct upstream_entry {
     words command{};                            ///< of a server that speaks over standard input and output
     secrets headers{};                          ///< sent with each request to `url`
     secrets env{};                              ///< variables of the command
+    std::string image{};                        ///< of the command's sandbox; empty: SANDBOX_DEFAULT_IMAGE
     words network{};                            ///< hosts that the command may reach; none: no network
     words tools{"*"};                           ///< patterns of the tools on offer
     words principals{"*"};                      ///< patterns of the callers that may use them

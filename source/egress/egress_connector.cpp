@@ -222,6 +222,8 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     }
     co_await egress_require(ticket, who, port);
     if (const auto why = audit::refusal(); !why.empty()) throw egress_error(kind::refused, "audit", why);
+    if (ticket->account() != nullptr && !ticket->account()->take(0))
+        fail(*ticket, who, port, kind::busy, "bytes", ticket->account()->refusal());
     if (!ticket->enter())
         fail(*ticket, who, port, kind::busy, "busy",
              "Too many connections at once (" + std::to_string(ticket->limits().connections) +

@@ -56,8 +56,10 @@ bool egress_relay::moved(std::size_t bytes)
 {
     note_moved();
     if (ticket_->count(bytes)) return true;
+    const bool is_own_limit = ticket_->bytes() > ticket_->limits().bytes;
     const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
-    std::string sentence = "Cut: more than the limit of " + limit + " was transferred.";
+    std::string sentence =
+        is_own_limit ? "Cut: more than the limit of " + limit + " was transferred." : ticket_->account()->refusal();
     ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", std::move(sentence)});
     close();
     return false;

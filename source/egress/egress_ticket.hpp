@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "egress/byte_account.hpp"
 #include "egress/egress_policy.hpp"
 #include "egress/secret_source.hpp"
 
@@ -97,11 +98,16 @@ public:
         if (refusals_.size() > 32) refusals_.pop_front();
     }
 
+    /// From now on what is moved counts there, too.
+    void charge_to(std::shared_ptr<byte_account> account) { account_ = std::move(account); }
+    byte_account* account() const { return account_.get(); }  ///< null: none
+
     std::uint64_t bytes() const { return bytes_; }
-    bool count(std::uint64_t more)  ///< false when the limit is passed
+    bool count(std::uint64_t more)  ///< false when the limit is passed, or nothing is left of the account
     {
         note_egress_bytes(more);
-        return (bytes_ += more) <= limits_.bytes;
+        const bool is_left = !account_ || account_->take(more);
+        return (bytes_ += more) <= limits_.bytes && is_left;
     }
     std::size_t connections() const { return connections_; }
     /// Counts a connection; false when there are too many.
@@ -123,6 +129,7 @@ private:
     egress_question question_;
     bool held_to_names_ = false;
     std::shared_ptr<secret_source> secrets_;
+    std::shared_ptr<byte_account> account_;
     std::deque<egress_refusal> refusals_;
     std::uint64_t bytes_ = 0;
     std::size_t connections_ = 0;

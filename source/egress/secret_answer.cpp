@@ -1,5 +1,6 @@
 #include "egress/message_passing.hpp"
 #include "egress/secret_exchange.hpp"
+#include "egress/websocket_mask.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -39,6 +40,14 @@ bool can_be_read(const http::response_header<>& answer)
     return true;
 }
 
+// An extension, such as compression, could hide the secret.
+std::string problem_of_switch(const http::response_header<>& answer, bool is_wanted)
+{
+    if (!is_wanted) return " began another protocol than HTTP.";
+    if (answer.count(http::field::sec_websocket_extensions) == 0) return {};
+    return " began a WebSocket with an extension that nobody asked it for.";
+}
+
 std::string header_text(const http::response_header<>& answer)
 {
     std::ostringstream text;
@@ -65,8 +74,10 @@ awaitable<bool> secret_exchange::read_answer(std::optional<response_parser>& int
         of_.note_moved();
         const bool switches = into->get().result() == http::status::switching_protocols;
         is_interim = into->get().result_int() / 100 == 1 && !switches;
-        if (!switches || facts.upgrades) continue;
-        co_await refuse(502, "bad response", of_.upstream_name_ + " began another protocol than HTTP.");
+        if (!switches) continue;
+        std::string problem = problem_of_switch(into->get(), facts.upgrades);
+        if (problem.empty()) continue;
+        co_await refuse(502, "bad response", of_.upstream_name_ + std::move(problem));
         co_return false;
     }
     if (into->is_done() || can_be_read(into->get())) co_return true;
@@ -137,16 +148,23 @@ awaitable<bool> secret_exchange::write(std::string bytes)
 awaitable<> secret_exchange::relay()
 {
     auto executor = co_await asio::this_coro::executor;
-    auto outward = pass(*client_, of_.from_client_, *upstream_, false);
-    auto inward = pass(*upstream_, of_.from_upstream_, *client_, true);
+    auto outward = pass(*client_, of_.from_client_, *upstream_, nullptr);
+    auto inward = pass(*upstream_, of_.from_upstream_, *client_, secrets_ ? secrets_->masks : nullptr);
     auto either = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(outward), asio::deferred),
                                                           asio::co_spawn(executor, std::move(inward), asio::deferred));
     co_await either.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
 }
 
-awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to, bool is_masked)
+void secret_exchange::note_bad_websocket(const std::string& problem)
 {
-    stream_mask mask(is_masked && secrets_ ? secrets_->masks : nullptr);
+    of_.note_refusal("websocket", of_.upstream_name_ + " " + problem +
+                                      "; a secret could come back in it, so its WebSocket was ended.");
+}
+
+awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,
+                                  std::shared_ptr<const secret_masks> masks)
+{
+    websocket_mask mask(std::move(masks));
     const auto read_before = before.cdata();
     std::string bytes = mask.feed({static_cast<const char*>(read_before.data()), read_before.size()});
     before.clear();
@@ -154,6 +172,7 @@ awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& b
     for (bool more = true; more;) {
         auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
         if (stopped || !of_.moved(sent)) co_return;
+        if (!mask.problem().empty()) co_return note_bad_websocket(mask.problem());
         auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
         more = !failure;
         bytes = more ? mask.feed({piece.data(), got}) : mask.finish();

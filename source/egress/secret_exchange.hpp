@@ -56,7 +56,9 @@ private:
     awaitable<bool> give_body(response_parser& answer, bool in_chunks);
     awaitable<bool> write(std::string bytes);
     awaitable<> relay();
-    awaitable<> pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to, bool is_masked);
+    awaitable<> pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,
+                     std::shared_ptr<const secret_masks> masks);
+    void note_bad_websocket(const std::string& problem);
     awaitable<> tell(unsigned status, std::string rule, std::string sentence);
     awaitable<> refuse(unsigned status, std::string rule, std::string sentence);
     awaitable<> close();

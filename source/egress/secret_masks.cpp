@@ -88,6 +88,15 @@ struct form_match {
     bool may_go_on = false;
 };
 
+// A bounded number, so that what waits for its end is bounded.
+std::size_t behind_line_ends(std::string_view text, std::size_t at)
+{
+    constexpr std::size_t most_ends = 4;
+    const auto last = std::min(text.size(), at + most_ends);
+    while (at < last && ends_line(text[at])) ++at;
+    return at;
+}
+
 form_match match_form(std::string_view text, const secret_masks::form& of)
 {
     form_match result;
@@ -95,7 +104,7 @@ form_match match_form(std::string_view text, const secret_masks::form& of)
     for (const char c : of.hidden) {
         next.clear();
         for (std::size_t at : places) {
-            while (of.wraps && at > 0 && at < text.size() && ends_line(text[at])) ++at;
+            if (of.wraps && at > 0) at = behind_line_ends(text, at);
             if (at == text.size()) result.may_go_on = true;
             if (at == text.size()) continue;
             const spellings ways(text.substr(at), c);

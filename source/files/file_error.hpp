@@ -1,6 +1,8 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace cmcp {
 
@@ -22,6 +24,12 @@ struct file_changed : file_error {
 /// The bytes are not text of the encoding that was asked for.
 struct file_not_text : file_error {
     using file_error::file_error;
+};
+
+/// The workspace cannot be used at this server now; `type` is for programs.
+struct workspace_refusal : file_error {
+    workspace_refusal(std::string kind, const std::string& sentence) : file_error(sentence), type(std::move(kind)) {}
+    std::string type;
 };
 
 }  // namespace cmcp

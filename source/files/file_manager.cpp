@@ -1,8 +1,22 @@
 #include "files/file_manager.hpp"
 
 #include "files/incoming_file.hpp"
+#include "text/handles.hpp"
+
+#include <string_view>
 
 namespace cmcp {
+
+namespace {
+
+// The rest of a long result, which stays at its server.
+bool is_kept_output(std::string_view path)
+{
+    path.remove_prefix(path.rfind('/') + 1);
+    return handle_maker::fits("out", path.substr(0, path.find('.')));
+}
+
+}  // namespace
 
 // Work on the pool owns its arguments and finds the folder there, too, because the call may be abandoned meanwhile.
 
@@ -19,8 +33,16 @@ awaitable<std::filesystem::path> file_manager::workspace(caller who)
     co_return folder;
 }
 
+awaitable<std::shared_ptr<workspace_use>> file_manager::enter(caller who, std::string path)
+{
+    std::shared_ptr<workspace_use> use;
+    if (!is_kept_output(path)) use = co_await places_->enter(std::move(who));
+    co_return use;
+}
+
 awaitable<file_content> file_manager::read(caller who, file_read_request request)
 {
+    const auto use = co_await enter(who, request.path);
     auto work = [who, request, places = places_, policy = policy_] {
         return read_file(file_root(places->folder(who)), policy, request);
     };
@@ -29,6 +51,7 @@ awaitable<file_content> file_manager::read(caller who, file_read_request request
 
 awaitable<std::string> file_manager::bytes(caller who, std::string path)
 {
+    const auto use = co_await enter(who, path);
     auto work = [who, path, places = places_, policy = policy_] {
         return read_bytes(file_root(places->folder(who)), policy, file_path("path", path));
     };
@@ -37,6 +60,7 @@ awaitable<std::string> file_manager::bytes(caller who, std::string path)
 
 awaitable<> file_manager::write(caller who, file_write_request request)
 {
+    const auto use = co_await enter(who, request.path);
     if (quota_.limits(who.principal)) co_return co_await write_within_quota(std::move(who), std::move(request));
     auto work = [who, request = std::move(request), places = places_, policy = policy_] {
         write_file(file_root(places->folder(who)), policy, request);
@@ -64,6 +88,7 @@ awaitable<> file_manager::write_within_quota(caller who, file_write_request requ
 // Edits of one workspace come after each other, so that none of them meets a file that another one has just changed.
 awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
 {
+    const auto use = co_await enter(who, request.path);
     auto workspace = co_await this->workspace(who);
     const auto turn = co_await quota_.begin(who.principal, workspace);
     auto prepare = [workspace, request = std::move(request), policy = policy_] {
@@ -79,12 +104,20 @@ awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
 
 awaitable<file_page> file_manager::list(caller who, file_list_request request)
 {
+    const auto use = co_await enter(who, request.path);
+    auto page = co_await list_here(std::move(who), std::move(request));
+    co_return page;
+}
+
+awaitable<file_page> file_manager::list_here(caller who, file_list_request request)
+{
     auto work = [who, request, places = places_] { return list_folder(file_root(places->folder(who)), request); };
     co_return co_await pool_->run(who.principal, std::move(work));
 }
 
 awaitable<> file_manager::remove(caller who, std::string path)
 {
+    const auto use = co_await enter(who, path);
     auto work = [who, path, places = places_, policy = policy_] {
         const file_path parsed("path", path);
         delete_file(file_root(places->folder(who)), policy, parsed);
@@ -95,6 +128,7 @@ awaitable<> file_manager::remove(caller who, std::string path)
 
 awaitable<> file_manager::move(caller who, file_move_request request)
 {
+    const auto use = co_await enter(who, request.source);
     auto work = [who, request, places = places_, policy = policy_] {
         move_file(file_root(places->folder(who)), policy, request);
         return true;

@@ -7,6 +7,7 @@
 #include "files/workspaces.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace cmcp {
@@ -25,8 +26,13 @@ public:
     awaitable<> write(caller who, file_write_request request);
     awaitable<edited_file> edit(caller who, file_edit_request request);  ///< the file has its name
     awaitable<file_page> list(caller who, file_list_request request);
+    awaitable<file_page> list_here(caller who, file_list_request request);  ///< without enter()
     awaitable<> remove(caller who, std::string path);
     awaitable<> move(caller who, file_move_request request);
+
+    /// workspaces::enter() of a call for a file. Null also where the file stays at this server, whoever has the
+    /// workspace.
+    awaitable<std::shared_ptr<workspace_use>> enter(caller who, std::string path);
 
     awaitable<std::filesystem::path> workspace(caller who);  ///< folder(), made on the pool
 

@@ -146,7 +146,7 @@ awaitable<json::array> workspace_resources::list(const caller& who)
     file_list_request request;
     request.recursive = true;
     do {
-        file_page page = co_await files_.list(who, request);
+        file_page page = co_await files_.list_here(who, request);  // each server lists what it has
         for (const auto& entry : page.entries)
             if (all.size() < most_listed && is_readable(files_.policy(), entry)) all.push_back(describe(entry));
         request.cursor = std::move(page.next_cursor);

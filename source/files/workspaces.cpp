@@ -49,6 +49,13 @@ std::filesystem::path workspaces::folder(const caller& who) const
     return place;
 }
 
+awaitable<std::shared_ptr<workspace_use>> workspaces::enter(caller who) const
+{
+    std::shared_ptr<workspace_use> use;
+    if (gate_ && !has_session_folder(who)) use = co_await gate_(std::move(who.principal));
+    co_return use;
+}
+
 void workspaces::forget(const caller& who) const
 {
     if (has_session_folder(who)) whole(remove_tree(locate(who).parent_path()));

@@ -1,17 +1,22 @@
 #pragma once
 
+#include "files/workspace_use.hpp"
 #include "mcp/caller.hpp"
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace cmcp {
 
 /// The one folder in which a caller's files are, for the file tools and the run tools alike.
-/// Safe to use from several threads at once.
+/// Safe to use from several threads at once, but for enter() and before_use().
 class workspaces {
 public:
+    using gate = std::function<awaitable<std::shared_ptr<workspace_use>>(std::string principal)>;
+
     workspaces(std::filesystem::path sandbox_root, bool per_session);
 
     /// The caller's folder (absolute path), made with mode 0700 where it does not exist:
@@ -21,6 +26,13 @@ public:
 
     /// Where the caller's folder is, without making it.
     std::filesystem::path locate(const caller& who) const;
+
+    /// Before the caller uses the workspace: waits until it is here, and throws where this server may not use it now.
+    /// Null: it is always here.
+    awaitable<std::shared_ptr<workspace_use>> enter(caller who) const;
+
+    /// Whom enter() asks, but for workspaces of sessions.
+    void before_use(gate asks) { gate_ = std::move(asks); }
 
     /// Removes the workspace of the caller's session with all that is in it; nothing when it has none of its own.
     void forget(const caller& who) const;
@@ -44,6 +56,7 @@ private:
 
     std::filesystem::path root_;
     bool per_session_;
+    gate gate_{};
 };
 
 }  // namespace cmcp

@@ -125,24 +125,25 @@ const browser_logins::entry* authenticator::browser_of(const http_request& reque
 // Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
 authenticator::authorization authenticator::authorization_of(const http_request& request) const
 {
-    if (const auto* browser = browser_of(request)) return {"bearer", browser->token};
+    if (const auto* browser = browser_of(request)) return {"bearer", {}, browser->token};
     const bool jupyter = request.target != nullptr && request.target->jupyter;
     if (request.count("authorization") == 0 && jupyter)
-        if (auto token = request.parameter("token")) return {"bearer", std::move(*token)};
+        if (auto token = request.parameter("token")) return {"bearer", {}, std::move(*token)};
     if (request.count("authorization") != 1) return {};
     const auto field = *request.header("authorization");
     const auto blank = std::min(field.find(' '), field.size());
     auto scheme = lower_case(field.substr(0, blank));
     if (jupyter && scheme == "token") scheme = "bearer";
     if (scheme != "bearer" && scheme != "dpop") return {};
-    return {std::move(scheme), std::string(trimmed(field.substr(blank)))};
+    return {std::move(scheme), trimmed(field.substr(blank))};
 }
 
 credentials authenticator::credentials_of(const http_request& request, const authorization& brought) const
 {
     credentials of;
     of.scheme = brought.scheme;
-    of.token = brought.token;
+    of.token = brought.token();
+    of.digests = request.digests;
     of.peer = request.address;
     if (request.certificate) of.certificate = request.certificate->thumbprint;
     if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
@@ -166,7 +167,7 @@ std::optional<http_reply> authenticator::refuse_forgery(const http_request& requ
 
 awaitable<admission> authenticator::judge(const http_request& request, std::string token) const
 {
-    const authorization brought{"bearer", std::move(token)};
+    const authorization brought{"bearer", {}, std::move(token)};
     auto judged = logins_.judge(credentials_of(request, brought));
     if (!judged.later) co_return judged;
     auto sent = credentials_of(request, brought);
@@ -261,7 +262,7 @@ std::optional<http_reply> authenticator::check_signature(http_request& request) 
 bool authenticator::brings_own(const http_request& request) const
 {
     const auto brought = authorization_of(request);
-    return !brought.scheme.empty() && logins_.owns(brought.token);
+    return !brought.scheme.empty() && logins_.owns(brought.token());
 }
 
 std::string_view authenticator::problem(const http_request& request, std::string_view sentence)

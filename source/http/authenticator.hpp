@@ -53,8 +53,11 @@ private:
     std::optional<http_reply> check_signature(http_request& request) const;
 
     struct authorization {
-        std::string scheme;  // in lower case; empty: there is none
-        std::string token;
+        std::string scheme;       // in lower case; empty: there is none
+        std::string_view sent{};  // the token, in a field of the request
+        std::string kept{};       // or elsewhere
+
+        std::string_view token() const { return kept.empty() ? sent : std::string_view(kept); }
     };
     authorization authorization_of(const http_request& request) const;
     const browser_logins::entry* browser_of(const http_request& request) const;

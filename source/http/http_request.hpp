@@ -13,6 +13,7 @@
 namespace cmcp {
 
 class body_stream;
+class digest_memo;
 struct client_certificate;
 struct member_caller;
 struct route;
@@ -30,12 +31,13 @@ struct http_request {
     std::string body;
     std::string principal;                                  ///< that of `who`; empty: nobody has a name here
     std::shared_ptr<const jsonrpc::request_origin> origin;  ///< of `who`; null: there is no audit, or the route is open
-    std::string concerns;        ///< for the audit: what an act of administration was done to; empty: the path tells
-    login_ptr who;               ///< by the credentials; null: the route is open
-    bool login_pending = false;  ///< the credentials' issuer has to be asked first
-    std::string address;         ///< of the client, without the port, as far as trusted proxies tell it
-    bool secure = false;         ///< the client uses https, to this server or to a trusted proxy
-    std::string forwarded_host;  ///< the Host that the client has sent to a trusted proxy; empty: as in Host
+    std::string concerns;  ///< for the audit: what an act of administration was done to; empty: the path tells
+    login_ptr who;         ///< by the credentials; null: the route is open
+    digest_memo* digests = nullptr;  ///< of the credentials that its connection brings
+    bool login_pending = false;      ///< the credentials' issuer has to be asked first
+    std::string address;             ///< of the client, without the port, as far as trusted proxies tell it
+    bool secure = false;             ///< the client uses https, to this server or to a trusted proxy
+    std::string forwarded_host;      ///< the Host that the client has sent to a trusted proxy; empty: as in Host
     std::shared_ptr<const client_certificate> certificate;  ///< that the client has shown, verified; null: none
     std::shared_ptr<const member_caller> member;  ///< a member of the cluster passes the request on; else null
     std::string id;                               ///< the request's name in the log and X-Request-Id

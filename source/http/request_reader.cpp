@@ -117,8 +117,9 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     co_return result;
 }
 
-void request_reader::note_client(http_request& into) const
+void request_reader::note_client(http_request& into)
 {
+    into.digests = &digests_;
     into.address = peer_.address();
     into.secure = peer_.is_secure();
     into.certificate = peer_.certificate();

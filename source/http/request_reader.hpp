@@ -10,6 +10,7 @@
 #include "http/request_parser.hpp"
 #include "http/router.hpp"
 #include "http/trusted_proxies.hpp"
+#include "identity/digest_memo.hpp"
 
 #include <optional>
 #include <string>
@@ -50,7 +51,7 @@ public:
     void interrupt_if_idle();  ///< ends wait()
 
 private:
-    void note_client(http_request& into) const;
+    void note_client(http_request& into);
     std::optional<http_reply> refuse_by_header(http_request& request) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     request_parser::state take_body(request_parser& parser);
@@ -66,6 +67,7 @@ private:
     const router& routes_;
     const trusted_proxies& proxies_;
     const std::vector<std::string>* members_;
+    digest_memo digests_;
     bool first_ = true;
     bool idle_ = false;
 };

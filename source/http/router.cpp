@@ -29,9 +29,9 @@ bool route::fits(std::string_view wanted) const
 
 const route* router::owner_of(std::string_view host) const
 {
-    const auto owns = [host](const route& each) { return each.host && each.host(host); };
-    const auto owner = std::find_if(routes_.begin(), routes_.end(), owns);
-    return owner == routes_.end() ? nullptr : &*owner;
+    const auto owns = [this, host](std::size_t at) { return routes_[at].host(host); };
+    const auto owner = std::ranges::find_if(owners_, owns);
+    return owner == owners_.end() ? nullptr : &routes_[*owner];
 }
 
 void router::place(http_request& request) const

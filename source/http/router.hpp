@@ -2,16 +2,22 @@
 
 #include "http/route.hpp"
 
+#include <cstddef>
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
 /// The table of routes.
 class router {
 public:
-    void add(route entry) { routes_.push_back(std::move(entry)); }
+    void add(route entry)
+    {
+        if (entry.host) owners_.push_back(routes_.size());
+        routes_.push_back(std::move(entry));
+    }
     const std::deque<route>& all() const { return routes_; }
 
     /// Fills `target` and `rpc_errors` by Host, method, path and Accept.
@@ -29,7 +35,8 @@ public:
 private:
     const route* owner_of(std::string_view host) const;
 
-    std::deque<route> routes_;  // requests point to its entries
+    std::deque<route> routes_;         // requests point to its entries
+    std::vector<std::size_t> owners_;  // of Hosts, among them
 };
 
 }  // namespace cmcp

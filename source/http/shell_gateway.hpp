@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 #include "http/file_gateway.hpp"
+#include "identity/login.hpp"
 #include "jsonrpc/json.hpp"
 
 #include <cstddef>
@@ -28,14 +29,14 @@ public:
 };
 
 /// Shells in sandboxes for a transport that moves their bytes without the protocol. Sees only what belongs to the
-/// principal. Throws gateway_error.
+/// principal of the login. Throws gateway_error.
 class shell_gateway {
 public:
     virtual ~shell_gateway() = default;
 
     /// `sandbox`: id or name.
-    virtual awaitable<std::unique_ptr<gateway_shell>> open(std::string principal, std::string sandbox,
-                                                           std::uint16_t columns, std::uint16_t rows) = 0;
+    virtual awaitable<std::unique_ptr<gateway_shell>> open(login_ptr who, std::string sandbox, std::uint16_t columns,
+                                                           std::uint16_t rows) = 0;
 };
 
 }  // namespace cmcp

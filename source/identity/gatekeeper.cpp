@@ -209,7 +209,9 @@ admission gatekeeper::judge_key(const api_key& key, const credentials& of)
 {
     const auto* known = look_up(key.id);
     if (known == nullptr && may_be_elsewhere(key.id)) return {nullptr, {}, admission::invalid_token, true};
-    if (known == nullptr || of.scheme == "dpop" || !same_secret(sha256_hex(key.secret), known->record.digest))
+    digest_memo own;
+    const auto& digest = (of.digests != nullptr ? *of.digests : own).of(key.secret);
+    if (known == nullptr || of.scheme == "dpop" || !same_secret(digest, known->record.digest))
         return admission::refused("unknown_key",
                                   "The API key is not known here; `container-mcp key list` shows those that are.");
     const auto& record = known->record;
@@ -250,7 +252,7 @@ bool gatekeeper::owns(std::string_view token)
     if (!has_issuers() || token.size() > longest_token) return false;
     const auto read = jose::read_jwt(token);
     if (read && issuer_of(view_of(read->claims, "iss")) != nullptr) return true;
-    return cache_.find(sha256(token), login::clock::now()) != nullptr;
+    return cache_.find(sha256_hex(token), login::clock::now()) != nullptr;
 }
 
 login_ptr gatekeeper::by_certificate(const std::string& name) const

@@ -4,6 +4,7 @@
 #include "config/networks.hpp"
 #include "config/settings.hpp"
 #include "identity/api_key.hpp"
+#include "identity/digest_memo.hpp"
 #include "identity/introspection.hpp"
 #include "identity/issuer.hpp"
 #include "identity/login_cache.hpp"
@@ -25,9 +26,10 @@ class identity_store;
 struct credentials {
     std::string_view scheme;  ///< of Authorization, in lower case; empty: the request brings none
     std::string_view token;
-    std::string_view peer;         ///< address
-    std::string_view certificate;  ///< thumbprint of the client's certificate; empty: it has none
-    proven_request proof{};        ///< of DPoP; without its token
+    std::string_view peer;           ///< address
+    std::string_view certificate;    ///< thumbprint of the client's certificate; empty: it has none
+    digest_memo* digests = nullptr;  ///< of the connection; null: it has none
+    proven_request proof{};          ///< of DPoP; without its token
 };
 
 /// The decision about a request by its credentials.

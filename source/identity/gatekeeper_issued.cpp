@@ -27,7 +27,8 @@ issuer* gatekeeper::issuer_of(std::string_view name)
 admission gatekeeper::judge_issued(const credentials& of)
 {
     const auto now = login::clock::now();
-    const auto digest = sha256(of.token);
+    digest_memo own;
+    const auto& digest = (of.digests != nullptr ? *of.digests : own).of(of.token);
     if (const auto* known = cache_.find(digest, now)) return admit_issued(*known, of, now);
     if (const auto token = jose::read_jwt(of.token); token && !issuers_.empty()) {
         auto judged = judge_signed(*token, digest, now);
@@ -101,7 +102,8 @@ awaitable<> gatekeeper::ask(credentials of)
         co_await ask_for_key(key->id);
         co_return;
     }
-    if (cache_.find(sha256(of.token), login::clock::now()) == nullptr) co_await ask_for_token(std::string(of.token));
+    if (cache_.find(sha256_hex(of.token), login::clock::now()) == nullptr)
+        co_await ask_for_token(std::string(of.token));
     if (of.scheme == "dpop" && shared_.first_use) co_await ask_for_proof(std::move(of));
 }
 
@@ -136,7 +138,7 @@ awaitable<> gatekeeper::introspect(std::string token)
         std::size_t& of;
     };
     const counted one(introspections_);
-    auto digest = sha256(token);
+    auto digest = sha256_hex(token);
     token_verdict verdict;
     try {
         verdict = co_await introspection_.ask(fetch_, std::move(token), rules_);
@@ -157,7 +159,7 @@ awaitable<> gatekeeper::introspect(std::string token)
 awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
 {
     if (who->ends <= now || who->handle.empty()) co_return now - who->ends < longest_answer;
-    const auto digest = sha256(who->handle);
+    const auto digest = sha256_hex(who->handle);
     if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
     const auto* verdict = cache_.find(digest, now);
     co_return verdict == nullptr || verdict->who || verdict->unavailable;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto fresh_for = std::chrono::seconds(1);
 constexpr auto one_minute = std::chrono::minutes(1);  // then every call that was taken has come back
+constexpr auto one_hour = std::chrono::hours(1);      // and then every byte
 constexpr std::size_t many_principals = 10'000;
 constexpr double mebibyte = 1u << 20;
 
@@ -27,6 +28,12 @@ std::string number_text(std::uint64_t value, const limit_name& of)
 {
     if (of.unit == 1) return std::to_string(value);
     return std::to_string(std::llround(static_cast<double>(value) / mebibyte)) + " MiB";
+}
+
+// Bytes that make a connection worth its beginning.
+double enough_to_begin(std::uint64_t most_in_hour)
+{
+    return std::min(static_cast<double>(most_in_hour) / 60, mebibyte);
 }
 
 }  // namespace
@@ -59,7 +66,7 @@ principal_limits quotas::read(std::string_view principal)
 void quotas::forget_unused(clock::time_point now)
 {
     if (known_.size() < many_principals) return;
-    std::erase_if(known_, [now](const auto& each) { return now - each.second.looked > one_minute; });
+    std::erase_if(known_, [now](const auto& each) { return is_whole(each.second, now); });
 }
 
 quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now)
@@ -70,13 +77,22 @@ quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now
     if (known != known_.end()) {
         if (limits.calls > known->second.limits.calls)
             known->second.calls += static_cast<double>(limits.calls - known->second.limits.calls);
+        if (limits.network > known->second.limits.network)
+            known->second.network += static_cast<double>(limits.network - known->second.limits.network);
         known->second.limits = limits;
         known->second.looked = now;
         return known->second;
     }
     forget_unused(now);
-    const auto calls = static_cast<double>(limits.calls);
-    return known_.emplace(std::string(principal), entry{limits, {}, now, calls, now}).first->second;
+    const auto calls = static_cast<double>(limits.calls), network = static_cast<double>(limits.network);
+    return known_.emplace(std::string(principal), entry{limits, {}, now, calls, now, network, now}).first->second;
+}
+
+// Nothing is known of the principal that a new entry would not say.
+bool quotas::is_whole(const entry& own, clock::time_point now)
+{
+    const bool has_moved = own.limits.network != 0 && own.network < static_cast<double>(own.limits.network);
+    return now - own.looked > one_minute && (!has_moved || now - own.network_counted > one_hour);
 }
 
 void quotas::look_again()
@@ -119,6 +135,35 @@ void quotas::refill(entry& own, clock::time_point now)
     own.calls += most / 60 * std::chrono::duration<double>(now - own.counted).count();
     own.calls = std::min(own.calls, most);
     own.counted = now;
+}
+
+void quotas::refill_network(entry& own, clock::time_point now)
+{
+    const auto most = static_cast<double>(own.limits.network);
+    own.network += most / 3600 * std::chrono::duration<double>(now - own.network_counted).count();
+    own.network = std::min(own.network, most);
+    own.network_counted = now;
+}
+
+bool quotas::take_network(std::string_view principal, std::uint64_t bytes)
+{
+    const auto now = now_();
+    auto& own = look_up(principal, now);
+    if (own.limits.network == 0) return true;
+    refill_network(own, now);
+    own.network -= static_cast<double>(bytes);
+    return own.network >= (bytes == 0 ? enough_to_begin(own.limits.network) : 0);
+}
+
+std::chrono::milliseconds quotas::network_wait(std::string_view principal)
+{
+    const auto now = now_();
+    auto& own = look_up(principal, now);
+    if (own.limits.network == 0) return {};
+    refill_network(own, now);
+    const double a_millisecond = static_cast<double>(own.limits.network) / 3'600'000;
+    const double lacking = std::max(0.0, enough_to_begin(own.limits.network) - own.network);
+    return std::chrono::milliseconds(std::llround(std::ceil(lacking / a_millisecond)));
 }
 
 std::optional<std::uint64_t> quotas::calls_left(std::string_view principal)

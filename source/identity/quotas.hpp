@@ -54,6 +54,11 @@ public:
     /// The calls of tools that may begin now; nothing: any number may.
     std::optional<std::uint64_t> calls_left(std::string_view principal);
 
+    /// Counts bytes that sandboxes of the principal have received or sent here. False: none are left; with 0 it looks
+    /// whether there are enough for another connection. Those of an hour may move at once; then they come back evenly.
+    bool take_network(std::string_view principal, std::uint64_t bytes);
+    std::chrono::milliseconds network_wait(std::string_view principal);  ///< until there are some
+
     /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
     /// may come at once; then they come back evenly.
     std::chrono::milliseconds take_call(std::string_view principal);
@@ -66,10 +71,14 @@ private:
         clock::time_point looked{};
         double calls = 0;  // that may begin now
         clock::time_point counted{};
+        double network = 0;  // bytes that are left
+        clock::time_point network_counted{};
     };
 
     entry& look_up(std::string_view principal, clock::time_point now);
     static void refill(entry& own, clock::time_point now);
+    static void refill_network(entry& own, clock::time_point now);
+    static bool is_whole(const entry& own, clock::time_point now);
     principal_limits read(std::string_view principal);
     void forget_unused(clock::time_point now);
     identity_store* store();

@@ -124,6 +124,16 @@ std::uint64_t own_bytes(int directory, const process_figures& of)
            bytes_in_line(exact, "\nPss_Shmem:");
 }
 
+// Of all but the first process and `helper`.
+std::vector<process_figures> figures_of_all(int directory, const std::string& helper)
+{
+    auto names = process_names(directory);
+    std::erase(names, helper);
+    std::vector<process_figures> all;
+    for (const auto& name : names) all.push_back(figures_of(directory, name));
+    return all;
+}
+
 std::uint64_t own_bytes(int directory, const std::vector<process_figures>& all)
 {
     std::uint64_t sum = 0;
@@ -131,21 +141,20 @@ std::uint64_t own_bytes(int directory, const std::vector<process_figures>& all)
     return sum;
 }
 
-// The parent of a new child lends its memory before it waits, and on a busy machine may wait late: until then both
-// count it. A sum above the limit is true where it stays or grows.
-std::uint64_t lasting_bytes(int directory, const std::vector<process_figures>& all, std::uint64_t sum,
-                            std::uint64_t limit)
+// The parent of a new child lends its memory before it waits, and where processors are scarce may wait late: until then
+// both count it. A sum above the limit is true where it stays, or grows by more than what the child needs to go on.
+std::uint64_t lasting_bytes(int directory, const std::string& helper, std::uint64_t sum, std::uint64_t limit)
 {
-    constexpr std::chrono::milliseconds patience{20}, pause{1};
+    constexpr std::chrono::milliseconds patience{250}, pause{1};
     const auto until = std::chrono::steady_clock::now() + patience;
-    while (sum > limit && std::chrono::steady_clock::now() < until) {
+    const std::uint64_t grown = sum + limit / 32;
+    while (sum > limit && sum <= grown && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(pause);
+        const auto all = figures_of_all(directory, helper);
+        sum = own_bytes(directory, all);
         const bool settled = std::ranges::all_of(
             all, [&](const process_figures& each) { return has_executed(directory, each.process); });
         if (settled) return sum;
-        std::this_thread::sleep_for(pause);
-        const std::uint64_t later = own_bytes(directory, all);
-        if (later > sum) return sum;
-        sum = later;
     }
     return sum;
 }
@@ -270,13 +279,10 @@ usage usage_meter::measure(std::uint64_t limit)
 {
     usage now;
     if (!sources_.processes) return now;
-    auto names = process_names(sources_.processes.get());
-    std::erase(names, helper_);
+    const auto all = figures_of_all(sources_.processes.get(), helper_);
     std::uint64_t beside = files_in_memory() + in_sockets();
     std::uint64_t resident = 0;
-    std::vector<process_figures> all;
-    for (const auto& name : names) {
-        const process_figures& each = all.emplace_back(figures_of(sources_.processes.get(), name));
+    for (const process_figures& each : all) {
         beside += each.tables;
         resident += each.resident;
         now.processes += each.threads;
@@ -287,7 +293,7 @@ usage usage_meter::measure(std::uint64_t limit)
     // Shares grow while processes end between two reads; a second sum does not have the same ones.
     if (now.memory > most_) now.memory = std::min(now.memory, beside + own_bytes(sources_.processes.get(), all));
     if (now.memory > limit)
-        now.memory = lasting_bytes(sources_.processes.get(), all, now.memory - beside, limit - beside) + beside;
+        now.memory = lasting_bytes(sources_.processes.get(), helper_, now.memory - beside, limit - beside) + beside;
     most_ = std::max(most_, now.memory);
     return now;
 }

@@ -63,8 +63,12 @@ json::object error_object(const rpc_error& error)
 
 }  // namespace
 
-job_register::job_register(asio::any_io_executor executor)
-    : executor_(executor), store_(database::in_memory), handles_(""), works_(executor), upkeep_(executor)
+job_register::job_register(asio::any_io_executor executor, handle_maker handles)
+    : executor_(executor),
+      store_(database::in_memory),
+      handles_(std::move(handles)),
+      works_(executor),
+      upkeep_(executor)
 {
 }
 

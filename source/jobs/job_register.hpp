@@ -27,7 +27,7 @@ struct job_view {
 class job_register {
 public:
     /// Keeps records in memory and no output.
-    explicit job_register(asio::any_io_executor executor);
+    explicit job_register(asio::any_io_executor executor, handle_maker handles = handle_maker(""));
 
     /// Keeps them in `folder`. Where no other process uses the folder, jobs that ran are lost from now on. `pool` must
     /// outlive this. Throws database_error, std::system_error.

@@ -1,15 +1,12 @@
 #include "mcp/catalogue.hpp"
 
 #include "mcp/client_capability.hpp"
-#include "text/encodings.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace cmcp {
-
-extern const std::string_view server_icon;  // server_icon.svg
 
 namespace {
 
@@ -63,12 +60,6 @@ bool offers_tasks(const catalogue& offered)
     const auto& tools = offered.tools.all();
     return std::any_of(tools.begin(), tools.end(),
                        [](const auto& item) { return item->definition().tasks != task_use::never; });
-}
-
-void add_icon(json::object& described)
-{
-    static const std::string source = "data:image/svg+xml;base64," + base64_encode(server_icon);
-    described["icons"] = json::array{{{"src", source}, {"mimeType", "image/svg+xml"}, {"sizes", json::array{"any"}}}};
 }
 
 json::object describe_server(const server_identity& identity, revision protocol, const json::storage_ptr& memory)

@@ -51,9 +51,6 @@ bool offers_tasks(const catalogue& offered);
 /// The `Implementation` object of a revision.
 json::object describe_server(const server_identity& identity, revision protocol, const json::storage_ptr& memory = {});
 
-/// For clients that show servers to people: `icons` of an `Implementation` object, from 2025-11-25 on.
-void add_icon(json::object& described);
-
 /// Whether the methods of a group ("tools", "prompts", "resources", "completion", "tasks") are served.
 bool offers(const catalogue& offered, std::string_view method);
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,15 @@ namespace cmcp {
 /// The tool by which code calls those of upstream servers: {server, tool, arguments}.
 inline constexpr const char* upstream_tool_name = "call_upstream";
 
-/// The tools of other servers that a principal may use, described like described_to_code(), named <server>.<tool>.
-using other_tools = std::function<awaitable<std::vector<json::object>>(std::string principal)>;
+/// The tools of other servers that a principal may use.
+struct other_tools {
+    /// Described like described_to_code(), named <server>.<tool>.
+    std::function<awaitable<std::vector<json::object>>(std::string principal)> all;
+
+    /// Whether one changes nothing, as its server says. Nothing: there is no such tool.
+    std::function<awaitable<std::optional<bool>>(std::string principal, std::string server, std::string tool)>
+        reads_only;
+};
 
 /// A tool as code sees it.
 json::object described_to_code(const tool_definition& tool);

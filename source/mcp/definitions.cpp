@@ -2,6 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/icons.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/result_budget.hpp"
 #include "mcp/result_text.hpp"
@@ -119,6 +120,7 @@ json::object describe_tool(const tool_definition& definition, const caller& who,
     described["name"] = definition.name;
     if (!definition.title.empty()) described["title"] = definition.title;
     described["description"] = definition.description;
+    if (protocol >= revision::v2025_11_25) described["icons"] = tool_icons(definition.needs);
     described["inputSchema"] = schema_for(definition, protocol);
     if (protocol >= revision::v2025_06_18 && has_schema && !takes_text_alone(who, format))
         described["outputSchema"] = definition.output_schema;

@@ -3,6 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/client_meta.hpp"
+#include "mcp/icons.hpp"
 #include "mcp/legacy_channel.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
@@ -222,7 +223,7 @@ json::object legacy_era::initialize(session& from, const json::object& params) c
     result["protocolVersion"] = to_string(from.who.protocol);
     result["capabilities"] = capabilities_of(offered_, from.who.protocol);
     auto described = describe_server(offered_.identity, from.who.protocol);
-    if (from.who.protocol >= revision::v2025_11_25) add_icon(described);
+    if (from.who.protocol >= revision::v2025_11_25) described["icons"] = server_icons();
     result["serverInfo"] = std::move(described);
     if (const auto text = offered_.instructions_for(from.who); !text.empty()) result["instructions"] = text;
     return result;

@@ -67,8 +67,9 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
     if (definition.about == unnamed_subject::latest_sandbox)
         node = co_await nodes.node_with(*request.who, std::string());
     // An image may be at this server alone.
-    if (definition.about == unnamed_subject::new_sandbox && view_of(arguments, "image").empty())
-        node = co_await nodes.node_for_new(*request.who);
+    const bool anywhere = view_of(arguments, "image").empty();
+    if (definition.about == unnamed_subject::new_sandbox)
+        node = co_await nodes.node_for_new(*request.who, text_of(arguments, "name"), anywhere);
     if (definition.about == unnamed_subject::workspace)
         node = co_await node_of_workspace(*request.who, nodes, view_of(arguments, "path"));
     co_return node;
@@ -105,9 +106,21 @@ tool_result no_answer(const std::string& node, const node_unreachable& why)
     return result;
 }
 
-// The handle of the sandbox that the request is about; empty: it is about none.
-std::string sandbox_of(const served_request& request)
+// Whether it is about the caller's workspace as a whole, and not a file that stays where it is kept.
+bool is_about_workspace(const served_request& request, const catalogue& offered)
 {
+    const auto uri = view_of(request.params, "uri");
+    if (request.method == "resources/read") return uri.starts_with(of_workspace) && handle_in(uri).empty();
+    const auto* called = request.method == "tools/call" ? offered.tools.find(view_of(request.params, "name")) : nullptr;
+    if (called == nullptr || called->definition().about != unnamed_subject::workspace) return false;
+    const auto& arguments = object_of(request.params, "arguments");
+    return view_of(arguments, "sandbox_id").empty() && handle_in(view_of(arguments, "path")).empty();
+}
+
+// The handle of the sandbox or workspace that the request is about; empty: it is about none.
+std::string subject_of(const served_request& request, const catalogue& offered)
+{
+    if (is_about_workspace(request, offered)) return offered.nodes->workspace_of(*request.who);
     std::string_view handle;
     if (request.method == "tools/call") handle = view_of(object_of(request.params, "arguments"), "sandbox_id");
     if (request.method == "resources/read") handle = authority_of(view_of(request.params, "uri"));
@@ -115,22 +128,23 @@ std::string sandbox_of(const served_request& request)
 }
 
 // Of a request from another node, which may not have heard that the sandbox has gone from here to a third one.
-std::string node_of_passed_on(const served_request& request, const other_nodes& nodes)
+std::string node_of_passed_on(const served_request& request, const catalogue& offered)
 {
-    const auto handle = sandbox_of(request);
+    const auto& nodes = *offered.nodes;
+    const auto handle = subject_of(request, offered);
     auto node = handle.empty() ? std::string() : nodes.owner_of(handle);
     if (node.empty() || nodes.is_own(node)) return node;
     json::object data;
     data[moved_mark] = true;
-    throw rpc_error(rpc_code::server_error, "The sandbox is at another server.", json::value(std::move(data)));
+    throw rpc_error(rpc_code::server_error, "It is at another server.", json::value(std::move(data)));
 }
 
 namespace {
 
 class movable_call final : public movable_request {
 public:
-    movable_call(other_nodes& nodes, served_request& request, const json::object& params)
-        : nodes_(nodes), request_(request), params_(params)
+    movable_call(const catalogue& offered, served_request& request, const json::object& params)
+        : nodes_(*offered.nodes), request_(request), params_(params), handle_(subject_of(request, offered))
     {
     }
 
@@ -145,8 +159,7 @@ public:
     awaitable<std::optional<std::string>> find_again(std::string node) override
     {
         std::optional<std::string> place;
-        auto handle = sandbox_of(request_);
-        if (!handle.empty()) place = co_await nodes_.find_again(std::move(handle), std::move(node));
+        if (!handle_.empty()) place = co_await nodes_.find_again(handle_, std::move(node));
         co_return place;
     }
 
@@ -157,6 +170,7 @@ private:
     other_nodes& nodes_;
     served_request& request_;
     const json::object& params_;
+    std::string handle_;
     std::string node_;
     json::object result_;
 };
@@ -168,7 +182,7 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 {
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
-    movable_call call(*offered.nodes, request, params);
+    movable_call call(offered, request, params);
     std::optional<node_unreachable> problem;
     try {
         co_await try_nodes(call, std::move(node));
@@ -187,7 +201,7 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
 {
     std::string node;
     if (offered.nodes == nullptr) co_return node;
-    if (request.passed_on) co_return node_of_passed_on(request, *offered.nodes);
+    if (request.passed_on) co_return node_of_passed_on(request, offered);
     if (request.method == "tools/call") node = node_of_call(request.params, offered);
     if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
     if (request.method == "resources/read") {

@@ -40,12 +40,16 @@ public:
     /// latest of all; else empty.
     virtual awaitable<std::string> node_with(const caller& who, std::string name) = 0;
 
-    /// The node, where it is another server, that should make a new sandbox for the caller; else empty.
-    virtual awaitable<std::string> node_for_new(const caller& who) = 0;
+    /// The node, where it is another server, that should make a new sandbox for the caller; else empty. One that has a
+    /// sandbox of this name refuses. `anywhere`: else the one with room.
+    virtual awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) = 0;
 
     /// The node, where it is another server, at which the caller's workspace is; else empty.
     virtual awaitable<std::string> home_of(const caller& who) = 0;
     virtual std::string known_home_of(const caller& who) const = 0;  ///< as far as it is known now
+
+    /// The handle of the caller's workspace, for owner_of() and find_again(); empty: it never goes to another node.
+    virtual std::string workspace_of(const caller& who) const = 0;
 
     struct answer {
         std::string node;
@@ -56,6 +60,9 @@ public:
 
     /// The same without those that have no sandboxes, jobs or files of the caller for sure.
     virtual awaitable<std::vector<answer>> ask_holders(served_request& request) = 0;
+
+    /// Tells all others that a list of this server has changed ("tools", "prompts"), because clients may listen there.
+    virtual void tell_list_changed(const std::string& list) = 0;
 
     /// Hears the notifications of a resource or a task that `node` has, for as long as the handle lives.
     virtual std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,

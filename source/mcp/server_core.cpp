@@ -100,6 +100,14 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         return request;
     }
 
+    void tell_clients(const std::string& list) { changes.publish({"notifications/" + list + "/list_changed", {}}); }
+
+    void list_changed(const std::string& list)
+    {
+        tell_clients(list);
+        if (offered.nodes != nullptr) offered.nodes->tell_list_changed(list);
+    }
+
     std::optional<json::object> detail_of(const std::string& id) const
     {
         const auto record = tasks.jobs().find(id);
@@ -126,12 +134,12 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.format = limits.format;
     self_->offered.begin_call = std::move(limits.begin_call);
     self_->offered.end_call = std::move(limits.end_call);
-    auto* changes = &self_->changes;
+    auto* own = self_.get();
     auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
         if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});
     };
     self_->tasks.jobs().on_change(std::move(publish));
-    self_->offered.tools.on_change([changes] { changes->publish({"notifications/tools/list_changed", {}}); });
+    self_->offered.tools.on_change([own] { own->list_changed("tools"); });
 }
 
 // Requests and calls that went on as tasks keep the implementation alive until they have ended.
@@ -159,7 +167,9 @@ void server_core::keep_results(std::unique_ptr<result_keeper> keeper) { self_->o
 
 void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prompts.push_back(std::move(item)); }
 
-void server_core::prompts_changed() { self_->changes.publish({"notifications/prompts/list_changed", {}}); }
+void server_core::prompts_changed() { self_->list_changed("prompts"); }
+
+void server_core::list_changed_elsewhere(const std::string& list) { self_->tell_clients(list); }
 
 bool claims_stateless(const jsonrpc::message& incoming)
 {

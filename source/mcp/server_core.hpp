@@ -93,6 +93,10 @@ public:
     void add_prompt(std::unique_ptr<prompt> item);
     void prompts_changed();  ///< tells who asked to be told
 
+    /// A list of another server of the cluster has changed, as other_nodes::tell_list_changed() says: tells the clients
+    /// of this one.
+    void list_changed_elsewhere(const std::string& list);
+
     /// Takes a message. A request runs by itself from here on: its notifications, its questions and at last its
     /// response go into `from.reply`, which is told when the request is over. A cancelled request sends no response, as
     /// the specification says. What is returned cancels the request; it is gone when the request has ended, and at once

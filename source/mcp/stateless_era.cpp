@@ -4,6 +4,7 @@
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/held_subscription.hpp"
+#include "mcp/icons.hpp"
 #include "mcp/job_attempt.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
@@ -38,7 +39,7 @@ void add_server_info(json::object& result, const server_identity& identity)
     auto& meta = result["_meta"];
     if (!meta.is_object()) meta.emplace_object();
     auto described = describe_server(identity, revision::v2026_07_28, result.storage());
-    if (result.contains("supportedVersions")) add_icon(described);  // once, and not with each result
+    if (result.contains("supportedVersions")) described["icons"] = server_icons();  // once, and not with each result
     meta.get_object()[reserved_name::server_info] = std::move(described);
 }
 

@@ -188,7 +188,7 @@ awaitable<run_outcome> runner::collect(request_io& io, output_place where, std::
     co_return describe(std::move(end), collector);
 }
 
-awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
+awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
     auto look = [&places = places_, who, wanted = std::move(options.working_dir), inside = request.workspace_inside,
                  workspace = request.workspace] {

@@ -71,6 +71,8 @@ public:
                                    collected_work work) const;
 
 private:
+    awaitable<run_outcome> run_here(caller who, request_io& io, sandbox::run_request request, run_options options);
+
     sandbox::backend& backend_;
     const workspaces& places_;
     output_store& outputs_;

@@ -10,6 +10,7 @@ inline int status_of(const sandbox_error& refused)
 {
     if (refused.type == "NotFound") return 404;
     if (refused.type == "QuotaExceeded") return 413;
+    if (refused.type == "SnapshotStoreError") return 503;
     return 400;
 }
 

@@ -60,7 +60,8 @@ builtins.display, builtins.get_ipython, builtins.input = display, get_ipython, n
 
 # Names of the notebook's own modules, and functions of others that show things, are ours.
 class Finder:
-    changed = {'plotly.basedatatypes', 'IPython.core.display_functions', 'IPython.core.display', 'IPython.core.getipython'}
+    changed = {'plotly.basedatatypes', 'plotly.io._renderers', 'altair.vegalite.v4.api', 'altair.vegalite.v5.api',
+               'IPython.core.display_functions', 'IPython.core.display', 'IPython.core.getipython'}
 
     def find_spec(self, name, path=None, target=None):
         if name == 'IPython':
@@ -89,10 +90,23 @@ class Finder:
             return importlib.util.find_spec(name)
         return None
 
+def show_figure(figure, *values, **options):
+    if isinstance(figure, dict):
+        from plotly.graph_objects import Figure
+        figure = Figure(figure)
+    display(figure)
+
+# Their own functions want a browser, or a page with megabytes of scripts.
 def take_over(loaded):
     if loaded.__name__ == 'plotly.basedatatypes':
-        loaded.BaseFigure.show = lambda figure, *values, **options: display(figure)
+        loaded.BaseFigure.show = show_figure
         loaded.BaseFigure._ipython_display_ = lambda figure: display(figure)
+        return
+    if loaded.__name__ == 'plotly.io._renderers':
+        loaded.show = show_figure
+        return
+    if loaded.__name__.startswith('altair.'):
+        loaded.TopLevelMixin.show = lambda chart, *values, **options: display(chart)
         return
     for one in (display, update_display, publish_display_data, clear_output, get_ipython):
         if one.__name__ in vars(loaded):

@@ -85,6 +85,15 @@ std::vector<std::string> network_questions::allowed_for_runs(const std::string& 
     return places;
 }
 
+std::vector<std::string> network_questions::refused(const std::string& sandbox) const
+{
+    std::vector<std::string> places;
+    const auto at = sandboxes_.find(sandbox);
+    if (at == sandboxes_.end()) return places;
+    for (const auto& [place, verdict] : at->second.refused) places.push_back(place);
+    return places;
+}
+
 std::vector<std::string> network_questions::take_notes(const std::string& sandbox)
 {
     const auto at = sandboxes_.find(sandbox);

@@ -44,6 +44,9 @@ public:
     /// The places that are allowed as long as a run goes on.
     std::vector<std::string> allowed_for_runs(const std::string& sandbox) const;
 
+    /// The places that users have refused.
+    std::vector<std::string> refused(const std::string& sandbox) const;
+
     /// The places that users have allowed since the last call, in words for a result.
     std::vector<std::string> take_notes(const std::string& sandbox);
 

@@ -55,7 +55,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       places_(folder.path()),
       store_(folder.database()),
       cells_(backend),
-      network_(executor, config, backend, store_),
+      network_(executor, config, backend, store_, limits),
       tools_(config),
       public_url_(without_end_slashes(config.public_url)),
       images_(config),

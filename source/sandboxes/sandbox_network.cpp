@@ -2,6 +2,7 @@
 
 #include "egress/name_addresses.hpp"
 #include "log/log.hpp"
+#include "sandboxes/network_account.hpp"
 #include "sandboxes/sandbox_error.hpp"
 #include "sandboxes/secret_files.hpp"
 #include "text/words.hpp"
@@ -23,10 +24,7 @@ using asio::ip::udp;
 
 namespace {
 
-constexpr std::size_t most_hosts = 100;
-constexpr std::size_t longest_entry = 260;
 constexpr std::chrono::minutes idle_limit{15};
-constexpr const char* ask_entry = "?";       // of a record, and never a host
 constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
 
 template <class Protocol>
@@ -62,11 +60,12 @@ struct sandbox_network::live_network {
 };
 
 sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                                 sandbox_store& store)
+                                 sandbox_store& store, quotas& limits)
     : executor_(executor),
       config_(config),
       backend_(backend),
       store_(store),
+      limits_(limits),
       questions_(
           config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
           [this](const auto& id) { use_policy(id); }),
@@ -104,67 +103,6 @@ bool sandbox_network::is_door(const sandbox_record& of, std::uint16_t port) cons
     if (serve_tools_ && port == sandbox::tools_port) return true;
     if (of.network.empty()) return false;
     return port == sandbox::first_proxy_port || std::ranges::find(lists_.ports, port) != lists_.ports.end();
-}
-
-// A host that can never be reached is refused at once; more is judged when something connects.
-void sandbox_network::check(const std::string& entry) const
-{
-    const auto refuse = [](const std::string& why) { throw sandbox_error("InvalidArgument", "network: " + why); };
-    egress_entry read;
-    try {
-        if (entry.size() > longest_entry || entry.find(',') != std::string::npos)
-            throw std::invalid_argument("\"" + entry.substr(0, longest_entry) + "\" is no entry.");
-        read = egress_entry::parse(entry);
-    } catch (const std::invalid_argument& problem) {
-        refuse(problem.what());
-    }
-    if (read.is != egress_entry::kind::exact || read.refuses) return;
-    const auto policy = egress_policy::of_sandbox({read}, lists_.ceiling, lists_.opened);
-    const host named{read.name, {}};
-    const auto verdict = read.port != 0 ? policy.judge(named, read.port) : policy.judge(named);
-    if (!verdict.allowed)
-        refuse(entry + " is not among the hosts that sandboxes of this server may reach (SANDBOX_NETWORK_ALLOWED).");
-}
-
-std::string sandbox_network::hosts_of(const caller& who, const std::optional<network_wish>& wish) const
-{
-    const bool may = who.scopes.covers(scope::web);
-    if (!wish) return may && offered() && backend_.can_have_doors() ? joined(lists_.usual, ",") : std::string();
-    if (wish->allow.empty() && !wish->ask) return {};
-    if (!may)
-        throw sandbox_error("NotAvailable", "A network for a sandbox needs the scope mcp:web, which you do not have.");
-    if (!offered())
-        throw sandbox_error("NotAvailable",
-                            "Sandboxes of this server have no network; its operator can allow hosts with "
-                            "SANDBOX_NETWORK_ALLOWED. install_packages_in_sandbox brings packages.");
-    if (!backend_.can_have_doors())
-        throw sandbox_error("NotAvailable", "This server's way to isolate sandboxes (" + std::string(backend_.name()) +
-                                                ") gives them no network.");
-    if (wish->allow.size() > most_hosts)
-        throw sandbox_error("InvalidArgument",
-                            "network: at most " + std::to_string(most_hosts) + " hosts can be allowed.");
-    if (wish->ask && config_.sandbox_network_ask.count() == 0)
-        throw sandbox_error("NotAvailable",
-                            "This server asks nobody about networks (SANDBOX_NETWORK_ASK is 0): leave \"ask\" out and "
-                            "name the hosts in \"allow\".");
-    for (const auto& entry : wish->allow) check(entry);
-    auto entries = wish->allow;
-    if (wish->ask) entries.insert(entries.begin(), ask_entry);
-    return joined(entries, ",");
-}
-
-bool sandbox_network::asks_in(const sandbox_record& record)
-{
-    const auto entries = split(record.network, ',');
-    return std::ranges::find(entries, ask_entry) != entries.end();
-}
-
-std::vector<std::string> sandbox_network::hosts_in(const sandbox_record& record)
-{
-    std::vector<std::string> all;
-    for (const auto each : split(record.network, ','))
-        if (!each.empty() && each != ask_entry) all.emplace_back(each);
-    return all;
 }
 
 void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of)
@@ -230,6 +168,7 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, 
         return questions_.ask(id, std::move(by), std::move(who), port);
     });
     ticket->belong_to(of.owner);
+    ticket->charge_to(std::make_shared<network_account>(limits_, of.owner));
     ticket->hold_to_names();
     if (with_secrets) ticket->hold_secrets(secrets_.source_for(of));
     return ticket;
@@ -279,14 +218,6 @@ void sandbox_network::use_policy(const std::string& id)
     const auto live = live_.find(id);
     if (live == live_.end() || !*live->second->ticket) return;
     if (const auto record = store_.find_of_any(id)) (*live->second->ticket)->use(policy_of(*record));
-}
-
-bool sandbox_network::keep(const std::string& id, const std::string& place)
-{
-    auto record = store_.find_of_any(id);
-    if (!record || !asks_in(*record) || hosts_in(*record).size() >= most_hosts) return false;
-    store_.set_network(id, record->network + "," + place);
-    return true;
 }
 
 std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_record& of) const

@@ -3,6 +3,7 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
+#include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/network_lists.hpp"
@@ -31,7 +32,7 @@ struct network_wish {
 class sandbox_network {
 public:
     sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                    sandbox_store& store);
+                    sandbox_store& store, quotas& limits);
     sandbox_network(const sandbox_network&) = delete;
     sandbox_network& operator=(const sandbox_network&) = delete;
     ~sandbox_network();
@@ -45,6 +46,14 @@ public:
 
     static std::vector<std::string> hosts_in(const sandbox_record& record);
     static bool asks_in(const sandbox_record& record);  ///< whether the user is asked for others
+
+    /// The places that users have decided about.
+    struct answers {
+        std::vector<std::string> for_sandbox;  ///< among the record's hosts
+        std::vector<std::string> for_runs;     ///< until the run ends that was asked
+        std::vector<std::string> refused;      ///< until the sandbox stops, or has another network
+    };
+    answers answers_of(const sandbox_record& of) const;
 
     /// Runs `work` of a call in the sandbox, whose client is asked meanwhile where the network asks.
     template <class T>
@@ -108,6 +117,7 @@ private:
     const settings& config_;
     sandbox::backend& backend_;
     sandbox_store& store_;
+    quotas& limits_;
     network_questions questions_;
     network_lists lists_;
     sandbox_secrets secrets_;

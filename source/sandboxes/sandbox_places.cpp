@@ -143,6 +143,14 @@ void sandbox_places::clear_trash() const
     for (const auto& each : left) whole(remove_tree(each));
 }
 
+fs::path sandbox_places::make_aside(std::string_view handle) const
+{
+    make_private_folder(superseded());
+    fs::path folder = superseded() / (std::string(handle) + "." + random_id());
+    make_private_folder(folder);
+    return folder;
+}
+
 void sandbox_places::supersede(std::string_view id) const
 {
     make_private_folder(superseded());

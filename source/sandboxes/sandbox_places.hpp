@@ -31,6 +31,9 @@ public:
     void remove(const std::filesystem::path& what) const;  ///< discards and removes it, which may take long
     void clear_trash() const;
 
+    /// A new folder for what another server has now, under the handle of that.
+    std::filesystem::path make_aside(std::string_view handle) const;
+
     /// Moves the folder of a sandbox that another server has aside, and removes those that have been there for so long.
     void supersede(std::string_view id) const;
     void clear_superseded(std::chrono::milliseconds kept_for) const;

@@ -40,20 +40,6 @@ void run_in_sh(sandbox::run_request& request, std::string shell, std::string com
     request.argv = {std::move(shell), "-c", std::move(command)};
 }
 
-// Code that runs in a loaded interpreter gets the folder from its bootstrap, after all others.
-void add_tools_to_python(sandbox::run_request& request)
-{
-    constexpr std::string_view name = "PYTHONPATH";
-    if (!request.tools) return;
-    const std::string folder = std::string(sandbox::given_folder) + "/python";
-    auto& all = request.environment;
-    const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
-    if (own == all.end())
-        all.emplace_back(name, folder);
-    else
-        own->second += ":" + folder;
-}
-
 // The owner's quota bounds the workspace of a sandbox.
 void name_quota(std::string& detail)
 {
@@ -147,6 +133,26 @@ void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_reco
     if (!request.cell.empty()) sandboxes_.network().join(request, where);
 }
 
+// Code that runs in a loaded interpreter gets the folder from its bootstrap, after all others.
+void sandbox_runner::add_tools_to_python(sandbox::run_request& request)
+{
+    constexpr std::string_view name = "PYTHONPATH";
+    if (!request.tools) return;
+    const std::string folder = std::string(sandbox::given_folder) + "/python";
+    auto& all = request.environment;
+    const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
+    if (own == all.end())
+        all.emplace_back(name, folder);
+    else
+        own->second += ":" + folder;
+}
+
+tool_rights::ticket sandbox_runner::right_for(const sandbox::run_request& request, const caller& who,
+                                              const std::string& id) const
+{
+    return request.tools ? sandboxes_.tools().give(who, id) : tool_rights::ticket();
+}
+
 awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sandbox_record where, std::string code,
                                                   run_options options)
 {
@@ -233,7 +239,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
 awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandbox_record where,
                                                sandbox::run_request request, run_options options)
 {
-    auto ticket = request.tools ? sandboxes_.tools().give(who, where.id) : tool_rights::ticket();
+    auto ticket = right_for(request, who, where.id);
     if (request.tools) request.environment.emplace_back(tool_rights::variable, ticket.text());
     auto running = with_tools(who, io, std::move(request), std::move(options), std::move(ticket));
     auto work = scanned(std::move(who), io, where, std::move(running));

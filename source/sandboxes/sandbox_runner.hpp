@@ -45,6 +45,12 @@ public:
     std::chrono::milliseconds time_of(const run_terms& terms, const sandbox_record& where,
                                       const run_options& options) const;
 
+    /// Has Python find the module of tools. For programs that start later, after all other variables.
+    static void add_tools_to_python(sandbox::run_request& request);
+
+    /// The right of a run to call tools as this caller; it must outlive the run. Empty: the sandbox has none.
+    tool_rights::ticket right_for(const sandbox::run_request& request, const caller& who, const std::string& id) const;
+
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
 

@@ -2,6 +2,7 @@
 
 #include "egress/tls_trust.hpp"
 #include "log/log.hpp"
+#include "sandboxes/sandbox_network.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_key.hpp"
 #include "text/random_id.hpp"
@@ -51,8 +52,7 @@ bool may_meet(const egress_entry& network, const egress_entry& host)
 
 bool network_meets(const sandbox_record& where, const std::string& hosts)
 {
-    for (const auto word : split(where.network, ',')) {
-        if (word.empty()) continue;
+    for (const auto& word : sandbox_network::hosts_in(where)) {
         const auto entry = egress_entry::parse(word);
         for (const auto& host : read_secret_hosts(hosts))
             if (may_meet(entry, host)) return true;

@@ -20,8 +20,7 @@ tool_rights::ticket tool_rights::give(const caller& who, const std::string& sand
     as->credential = "code in " + sandbox;
     as->scopes = who.scopes;
     as->profile = who.profile;
-    const auto known = scopes_.emplace(sandbox, who.scopes).first;
-    known->second = known->second.common(who.scopes);
+    limit_to(who, sandbox);
     const std::string text = random_id();
     given_->emplace(text, right{std::move(as), sandbox, 0});
     fresh.held_ = {new std::string(text), [all = given_](const std::string* ended) {
@@ -29,6 +28,13 @@ tool_rights::ticket tool_rights::give(const caller& who, const std::string& sand
                        delete ended;
                    }};
     return fresh;
+}
+
+void tool_rights::limit_to(const caller& who, const std::string& sandbox)
+{
+    if (!offered_) return;
+    const auto known = scopes_.emplace(sandbox, who.scopes).first;
+    known->second = known->second.common(who.scopes);
 }
 
 login_ptr tool_rights::login_of(std::string_view ticket, const std::string& sandbox) const

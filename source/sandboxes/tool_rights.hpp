@@ -41,6 +41,9 @@ public:
     /// For a run of this caller in the sandbox.
     ticket give(const caller& who, const std::string& sandbox);
 
+    /// This caller runs something there without a ticket of its own, such as by keys that it types in a shell.
+    void limit_to(const caller& who, const std::string& sandbox);
+
     login_ptr login_of(std::string_view ticket, const std::string& sandbox) const override;
     bool take_call(std::string_view ticket) override;
 

@@ -111,6 +111,9 @@ void make_secrets_key(const settings& config)
     }
     const fs::path passing = file.string() + "." + random_id(8);
     const unique_fd fresh(::open(passing.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // A server that confines itself may write nothing there.
+    if (!fresh && errno == EACCES)
+        cannot_use(file, "it cannot be made from here; set the first secret with `container-mcp secret set`");
     if (!fresh) cannot_use(file, std::strerror(errno));
     struct stat root {};
     const bool is_for_another = ::geteuid() == 0 && ::stat(config.sandbox_root.c_str(), &root) == 0 && root.st_uid != 0;

@@ -196,7 +196,8 @@ int move_to_other(const settings& config, admin_line line, bool json)
     line.all = true;
     const auto which = entry_named(config, sandbox_list, line, line.ids.front());
     const auto to = line.ids.size() > 1 ? "&to=" + encoded(line.ids[1]) : std::string();
-    const auto place = place_in_cluster("move", which.node) + (which.node.empty() ? "?" : "&");
+    const auto node = which.node.empty() ? line.node : which.node;  // workspaces are in no list
+    const auto place = place_in_cluster("move", node) + (node.empty() ? "?" : "&");
     const auto answer = ask_or_throw(config, "POST", place + "sandbox=" + encoded(which.id) + to);
     return print_or_say(answer, json, which.id + " is at " + text_of(answer, "node") + " now");
 }
@@ -206,14 +207,15 @@ int drain(const settings& config, const admin_line& line, bool json)
     constexpr std::chrono::seconds between_looks(1);
     const auto place = place_in_cluster("drain", line.node);
     auto answer = ask_or_throw(config, "POST", place);
-    while (line.wait && count_of(answer, "sandboxes") != 0) {
+    while (line.wait && count_of(answer, "sandboxes") + count_of(answer, "workspaces") != 0) {
         std::this_thread::sleep_for(between_looks);
         answer = ask_or_throw(config, "POST", place);
     }
-    const auto left = count_of(answer, "sandboxes");
+    const auto left = count_of(answer, "sandboxes"), workspaces = count_of(answer, "workspaces");
     return print_or_say(answer, json,
                         "The server takes nothing new, and has " + sandboxes_text(left) +
-                            (left == 0 ? "." : ", which go as they become idle."));
+                            (workspaces == 0 ? "" : " and workspaces of callers, " + std::to_string(workspaces)) +
+                            (left + workspaces == 0 ? "." : ", which go as they become idle."));
 }
 
 int change_cluster(const settings& config, const admin_line& line, bool json)

@@ -30,17 +30,6 @@ awaitable<std::chrono::milliseconds> begin_alone(quotas& own, std::string princi
     co_return counts ? own.take_call(principal) : std::chrono::milliseconds(0);
 }
 
-// A server of a cluster with a directory counts with the others.
-void count_calls(core_limits& limits, quotas& own, const std::unique_ptr<cluster>& with)
-{
-    auto* const shared = with && with->shared ? &with->shared->holdings() : nullptr;
-    limits.begin_call = [&own, shared](const std::string& principal, bool counts) {
-        return shared != nullptr ? shared->begin_call(principal, counts) : begin_alone(own, principal, counts);
-    };
-    if (shared != nullptr)
-        limits.end_call = [shared](const std::string& principal) { return shared->end_call(principal); };
-}
-
 told_by_server told_by(managers& all, std::function<json::object()> load)
 {
     holdings_source holdings;
@@ -68,12 +57,23 @@ moving_sandboxes moving(sandbox_vault* vault)
     all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
         return vault->find(std::move(handle), std::move(node), std::move(is_gone));
     };
+    all.workspace = [vault](const std::string& principal) { return vault->workspace_of(principal); };
+    all.look_for_owner = [vault](std::string handle) { return vault->look_for_owner(std::move(handle)); };
+    all.workspaces = [vault] { return vault->workspaces_here(); };
     all.all = [vault] { return vault->sandboxes(); };
     all.idle = [vault](bool stopped) { return vault->idle_sandboxes(stopped); };
     all.hand_over = [vault](std::string handle, std::function<awaitable<bool>()> take) {
         return hand_over(*vault, std::move(handle), std::move(take));
     };
     return all;
+}
+
+awaitable<bool> is_home(member_calls& calls, std::string principal)
+{
+    caller who;
+    who.principal = std::move(principal);
+    const auto elsewhere = co_await calls.home_of(who);
+    co_return elsewhere.empty();
 }
 
 core_limits limits_of(const settings& config, quotas& of_principals, const std::unique_ptr<cluster>& with)
@@ -83,12 +83,14 @@ core_limits limits_of(const settings& config, quotas& of_principals, const std::
     limits.requests_per_session = config.max_requests_per_session;
     limits.tasks.most = config.max_tasks;
     limits.tasks.of_caller = of_principals.each(&principal_limits::tasks);
-    count_calls(limits, of_principals, with);
+    limits.begin_call = [&of_principals](const std::string& principal, bool counts) {
+        return begin_alone(of_principals, principal, counts);
+    };
     limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
     limits.results.usual = config.result_limit;
-    if (!config.cluster_members.empty()) limits.shared_secret = config.link_key;
     limits.format = parse_result_format(config.result_format).value_or(result_format::automatic);
+    if (with) with->join(limits);
     return limits;
 }
 
@@ -159,9 +161,7 @@ awaitable<> start_browser(web_browser& browser)
 void application::give_tools_to_code(sandbox_manager& sandboxes)
 {
     if (!sandboxes.tools().offered() || !backend_.can_have_doors()) return;
-    code_sources from{core_, config_, sandboxes.tools(), [all = managers_->upstreams.get()](std::string principal) {
-                          return tools_of_upstreams(*all, std::move(principal));
-                      }};
+    code_sources from{core_, config_, sandboxes.tools(), tools_of_upstreams(*managers_->upstreams)};
     core_.tools().give_to_code();
     code_ = std::make_unique<code_entrance>(executor_, std::move(from));
     sandboxes.network().give_tools(
@@ -184,7 +184,9 @@ application::application(asio::any_io_executor executor, const settings& config,
       administration_(parts_of_administration()),
       tasks_(executor)
 {
-    if (cluster_) core_.work_with(cluster_->calls);
+    if (cluster_) cluster_->join(core_);
+    if (cluster_ && managers_->vault)
+        managers_->vault->ask_home([this](std::string principal) { return is_home(cluster_->calls, principal); });
     if (cluster_ && cluster_->watch.is_active()) watch_members(*managers_->vault);
     if (config.otlp_endpoint.empty()) return;
     exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");
@@ -275,17 +277,17 @@ awaitable<> application::stop()
 
 gateways application::to_sandboxes()
 {
-    return {managers_->sandbox_files_.get(),
-            managers_->shell_gateway_.get(),
-            managers_->shown.get(),
-            managers_->jupyter_.get(),
-            &administration_,
-            make_issuer_fetch(executor_, config_),
-            cluster_ ? &cluster_->requests : nullptr,
-            managers_->limits->each(&principal_limits::sessions),
-            managers_->node,
-            cluster_ && cluster_->shared ? cluster_->shared->logins() : shared_logins(),
-            cluster_.get()};
+    gateways to;
+    to.files = managers_->sandbox_files_.get();
+    to.shells = managers_->shell_gateway_.get();
+    to.previews = managers_->shown.get();
+    to.jupyter = managers_->jupyter_.get();
+    to.administration = &administration_;
+    to.issuers = make_issuer_fetch(executor_, config_);
+    to.sessions = managers_->limits->each(&principal_limits::sessions);
+    to.node = managers_->node;
+    if (cluster_) cluster_->join(to);
+    return to;
 }
 
 void application::set_public_url(std::string url)

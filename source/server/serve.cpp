@@ -1,6 +1,7 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "cluster/members.hpp"
+#include "cluster/members_address.hpp"
 #include "http/bound_address.hpp"
 #include "log/log.hpp"
 #include "server/access_token.hpp"
@@ -165,16 +166,6 @@ void require_certificate(const settings& config)
                                               "CLUSTER_CA in place of those of clients: ") +
                                   problem.what());
     }
-}
-
-// Where the other servers of the cluster connect.
-std::optional<bound_address> members_address(const settings& config)
-{
-    if (config.cluster_members.empty()) return std::nullopt;
-    if (const auto listens = read_host_and_port(config.cluster_listen))
-        return bound_address(listens->first, listens->second, true);
-    const auto own = members(config).own();
-    return bound_address(own.host, own.port, true);
 }
 
 // Where balancers ask how busy this server is.

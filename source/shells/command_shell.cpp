@@ -58,11 +58,13 @@ std::string in_quotes(std::string_view text)
     return out + "'";
 }
 
-std::string line_of(const std::string& command, const std::string& folder)
+std::string line_of(const std::string& command, const std::string& folder, const command_shell::variables& with)
 {
+    std::string settings;
+    for (const auto& [name, value] : with) settings += "builtin export " + name + "=" + in_quotes(value) + "; ";
     std::string work = "eval -- " + in_quotes(command);
     if (!folder.empty()) work = "builtin cd -- " + in_quotes(folder) + " && " + work;
-    return "{ " + work + "; } </dev/null >&10 2>&11 10>&- 11>&-\n";
+    return "{ " + settings + work + "; } </dev/null >&10 2>&11 10>&- 11>&-\n";
 }
 
 }  // namespace
@@ -207,7 +209,7 @@ awaitable<bool> command_shell::make_ready()
     co_return ready_;
 }
 
-awaitable<command_answer> command_shell::execute(std::string command, std::string folder,
+awaitable<command_answer> command_shell::execute(std::string command, std::string folder, variables with,
                                                  sandbox::output_receiver& output, std::chrono::milliseconds limit)
 {
     const auto self = shared_from_this();
@@ -219,7 +221,7 @@ awaitable<command_answer> command_shell::execute(std::string command, std::strin
         const bool ready = co_await make_ready();
         answer.lost = !ready;
         if (!ready) co_return answer;
-        auto line = line_of(command, folder);
+        auto line = line_of(command, folder, with);
         co_await put_to_end(one, std::move(line), event::clock::now() + limit);
     } catch (const system_error&) {
         cancelled = true;

@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cmcp {
 
@@ -25,6 +27,8 @@ struct command_answer {
 /// only to be interrupted by; the outputs of a command are apart. Who drops one calls finish() first. Io thread only.
 class command_shell : public std::enable_shared_from_this<command_shell> {
 public:
+    using variables = std::vector<std::pair<std::string, std::string>>;
+
     command_shell(asio::any_io_executor executor, sandbox::backend& backend);
     ~command_shell();
 
@@ -34,10 +38,11 @@ public:
     bool alive() const { return started_ && !end_; }
     const std::optional<sandbox::run_result>& end() const { return end_; }  ///< nothing while it lives
 
-    /// Runs a command, in `folder` where that is not empty. At `limit` the command is interrupted (SIGINT, then
-    /// SIGQUIT); a shell that does not come back is ended. Cancellation does the same. Only one call at a time.
-    awaitable<command_answer> execute(std::string command, std::string folder, sandbox::output_receiver& output,
-                                      std::chrono::milliseconds limit);
+    /// Runs a command, in `folder` where that is not empty, with the variables of `with` from then on. At `limit` the
+    /// command is interrupted (SIGINT, then SIGQUIT); a shell that does not come back is ended. Cancellation does the
+    /// same. Only one call at a time.
+    awaitable<command_answer> execute(std::string command, std::string folder, variables with,
+                                      sandbox::output_receiver& output, std::chrono::milliseconds limit);
 
     awaitable<> finish();  ///< ends the shell with its jobs
 

@@ -39,11 +39,15 @@ std::string note_of(const command_shell& shell, const command_answer& answer)
     return "The shell ended " + why + ". The next call starts another one; folder, variables and functions are lost.";
 }
 
+// The right ends with the command, though the shell's variable stays.
 awaitable<sandbox::run_result> run_command(std::shared_ptr<command_shell> shell, std::string command,
-                                           std::string folder, std::chrono::milliseconds limit, command_answer& answer,
+                                           std::string folder, tool_rights::ticket right,
+                                           std::chrono::milliseconds limit, command_answer& answer,
                                            output_collector& output)
 {
-    answer = co_await shell->execute(std::move(command), std::move(folder), output, limit);
+    command_shell::variables with;
+    if (!right.text().empty()) with.emplace_back(tool_rights::variable, right.text());
+    answer = co_await shell->execute(std::move(command), std::move(folder), std::move(with), output, limit);
     sandbox::run_result end;
     end.why = sandbox::cause::exited;
     if (answer.lost && shell->end()) end = *shell->end();
@@ -134,6 +138,7 @@ void command_shells::start(kept& one, const sandbox_record& where)
     auto request = runs_.base(where);
     become_shell(request);
     add_python_variables(request, python_home::sandbox);
+    sandbox_runner::add_tools_to_python(request);
     request.limits.output = config_.output_hard_limit;
     request.label = "command shell";
     one.started = sandbox_manager::now();
@@ -162,7 +167,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     }
     const auto shell = one->shell;
     command_answer answer;
-    auto running = run_once(shell, io, where, std::move(command), std::move(options), answer);
+    auto running = run_once(shell, who, io, where, std::move(command), std::move(options), answer);
     auto outcome = co_await runs_.scanned(std::move(who), io, where, std::move(running));
     if (outcome.run.end.exit_code != 0) co_await look_at_limit(outcome.run, where.id);
     const std::string note = note_of(*shell, answer);
@@ -180,7 +185,7 @@ awaitable<> command_shells::look_at_limit(run_outcome& run, std::string id)
     if (processes >= run.limits.processes || failed_to_fork(run)) run.end.live_at_limit = processes;
 }
 
-awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, request_io& io,
+awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, caller who, request_io& io,
                                                 sandbox_record where, std::string command, run_options options,
                                                 command_answer& answer)
 {
@@ -189,8 +194,10 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
     const auto began = event::clock::now();
     std::string folder = options.working_dir;
     if (!folder.empty() && !folder.starts_with('/')) folder = config_.sandbox_work_dir + "/" + folder;
-    collected_work work = [shell, command = std::move(command), folder, time, &answer](output_collector& output) {
-        return run_command(shell, command, folder, time, answer, output);
+    const auto right = runs_.right_for(request, who, where.id);
+    collected_work work = [shell, command = std::move(command), folder, right, time,
+                           &answer](output_collector& output) {
+        return run_command(shell, command, folder, right, time, answer, output);
     };
     output_place place{request.principal, request.workspace};
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));

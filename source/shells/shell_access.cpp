@@ -54,18 +54,26 @@ private:
     bool hung_up_ = false;
 };
 
+caller caller_by(const login& credentials)
+{
+    caller who;
+    who.principal = credentials.principal;
+    who.scopes = credentials.scopes;
+    who.profile = credentials.profile;
+    return who;
+}
+
 }  // namespace
 
-awaitable<std::unique_ptr<gateway_shell>> shell_access::open(std::string principal, std::string sandbox,
-                                                             std::uint16_t columns, std::uint16_t rows)
+awaitable<std::unique_ptr<gateway_shell>> shell_access::open(login_ptr who, std::string sandbox, std::uint16_t columns,
+                                                             std::uint16_t rows)
 {
     std::unique_ptr<gateway_shell> opened;
     try {
-        caller who;
-        who.principal = std::move(principal);
-        auto where = sandboxes_.find(who, sandbox);
+        auto asking = caller_by(*who);
+        auto where = sandboxes_.find(asking, sandbox);
         const sandbox::terminal_size size{columns, rows};
-        auto attached = co_await shells_.attach(std::move(where), size);
+        auto attached = co_await shells_.attach(std::move(asking), std::move(where), size);
         opened = std::make_unique<attached_shell>(shells_, std::move(attached));
     } catch (const std::exception&) {
         pass_on_as_gateway_error(400, 404);

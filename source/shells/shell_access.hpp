@@ -14,7 +14,7 @@ public:
     /// Both must outlive this and its shells.
     shell_access(shell_manager& shells, sandbox_manager& sandboxes) : shells_(shells), sandboxes_(sandboxes) {}
 
-    awaitable<std::unique_ptr<gateway_shell>> open(std::string principal, std::string sandbox, std::uint16_t columns,
+    awaitable<std::unique_ptr<gateway_shell>> open(login_ptr who, std::string sandbox, std::uint16_t columns,
                                                    std::uint16_t rows) override;
 
 private:

@@ -128,11 +128,13 @@ sandbox::run_request shell_manager::request_for(const sandbox_record& where) con
     request.environment.emplace_back("TERM", "xterm-256color");
     request.environment.emplace_back("PS1", "\\w\\$ ");
     request.environment.emplace_back("HISTFILE", "/tmp/.bash_history");
+    sandbox_runner::add_tools_to_python(request);
     request.label = "shell";
     return request;
 }
 
-awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(sandbox_record where, sandbox::terminal_size size)
+awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(caller who, sandbox_record where,
+                                                                      sandbox::terminal_size size)
 {
     auto request = request_for(where);
     make_room(where.owner);
@@ -141,7 +143,9 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(sandbox_re
     one->owner = where.owner;
     one->where = where;
     one->size = size;
-    one->process->start(std::move(request), size);
+    auto right = runs_.right_for(request, who, where.id);
+    if (request.tools) request.environment.emplace_back(tool_rights::variable, right.text());
+    one->process->start(std::move(request), size, std::move(right));
     shells_[one->id] = one;
     bool opened = false;
     try {
@@ -160,11 +164,11 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(sandbox_re
     throw sandbox_error("NotAvailable", end && !end->error.empty() ? end->error : "The shell could not be started.");
 }
 
-awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::attach(sandbox_record where,
+awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::attach(caller who, sandbox_record where,
                                                                        sandbox::terminal_size size)
 {
     auto entry = runs_.sandboxes().enter(where);
-    auto opening = begin(std::move(where), size);
+    auto opening = begin(std::move(who), std::move(where), size);
     auto one = co_await sandbox_activities::run(entry, std::move(opening));
     // The sandbox is in use as long as the shell is attached, and its end hangs up.
     one->activity = entry;
@@ -181,8 +185,8 @@ void shell_manager::release(std::shared_ptr<shell> used) { tasks_.spawn("end she
 
 awaitable<shell_view> shell_manager::open(caller who, request_io& io, sandbox_record where, sandbox::terminal_size size)
 {
-    const auto place = co_await runs_.admit(std::move(who), io, false);
-    auto opening = begin(where, size);
+    const auto place = co_await runs_.admit(who, io, false);
+    auto opening = begin(std::move(who), where, size);
     const auto one = co_await runs_.guarded(std::move(where), std::move(opening));
     one->keeps = true;
     tasks_.spawn("shell output", keep_output(one));
@@ -247,6 +251,7 @@ awaitable<shell_view> shell_manager::send(caller who, std::string id, std::strin
     text += keys_typed(names, one->output.application_keys());
     if (!one->process->alive())
         throw sandbox_error("StateError", "The shell has ended; shell_read has the rest of its output.");
+    runs_.sandboxes().tools().limit_to(who, one->where.id);  // what is typed runs with the shell's right
     auto before = one->view();
     auto typing = type(one, std::move(text));
     const bool typed = co_await within(one, std::move(typing));

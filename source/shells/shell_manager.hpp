@@ -65,7 +65,7 @@ public:
     awaitable<shell_view> close(caller who, std::string id);  ///< forgets it
 
     /// A shell that its opener alone uses, without keeping its output. release() must follow.
-    awaitable<std::shared_ptr<shell>> attach(sandbox_record where, sandbox::terminal_size size);
+    awaitable<std::shared_ptr<shell>> attach(caller who, sandbox_record where, sandbox::terminal_size size);
     static shell_process& process_of(shell& of);
     static void touch(shell& used);
     void release(std::shared_ptr<shell> used);
@@ -92,7 +92,7 @@ private:
     std::shared_ptr<shell> find(const caller& who, const std::string& id) const;
     void make_room(const std::string& owner);
     sandbox::run_request request_for(const sandbox_record& where) const;
-    awaitable<std::shared_ptr<shell>> begin(sandbox_record where, sandbox::terminal_size size);
+    awaitable<std::shared_ptr<shell>> begin(caller who, sandbox_record where, sandbox::terminal_size size);
     awaitable<> keep_output(std::shared_ptr<shell> one);
     awaitable<> watch(std::shared_ptr<shell> one);
     awaitable<> end(std::shared_ptr<shell> one);

@@ -30,17 +30,17 @@ shell_process::shell_process(asio::any_io_executor executor, sandbox::backend& b
 {
 }
 
-void shell_process::start(sandbox::run_request request, sandbox::terminal_size size)
+void shell_process::start(sandbox::run_request request, sandbox::terminal_size size, tool_rights::ticket right)
 {
     auto [ours, theirs] = sandbox::socket_pair(SOCK_STREAM);
     channel_.assign(ours.release());
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
     request.terminal = size;
-    tasks_.spawn("shell", run(std::move(request)));
+    tasks_.spawn("shell", run(std::move(request), std::move(right)));
 }
 
 // The coroutine keeps the object alive.
-awaitable<> shell_process::run(sandbox::run_request request)
+awaitable<> shell_process::run(sandbox::run_request request, tool_rights::ticket right)
 {
     const auto self = shared_from_this();
     no_output nothing;
@@ -51,6 +51,7 @@ awaitable<> shell_process::run(sandbox::run_request request)
     } catch (const boost::system::system_error& failure) {
         if (failure.code() != asio::error::operation_aborted) ended.error = failure.what();
     }
+    right = {};
     end_ = std::move(ended);
     if (terminal_) terminal_->wake();
     changed_.notify();

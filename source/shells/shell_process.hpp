@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "sandbox/backend.hpp"
 #include "sandbox/terminal_master.hpp"
+#include "sandboxes/tool_rights.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -19,8 +20,8 @@ class shell_process : public std::enable_shared_from_this<shell_process> {
 public:
     shell_process(asio::any_io_executor executor, sandbox::backend& backend);
 
-    /// `request` is complete but for the terminal. Throws std::system_error.
-    void start(sandbox::run_request request, sandbox::terminal_size size);
+    /// `request` is complete but for the terminal. `right` ends with the program. Throws std::system_error.
+    void start(sandbox::run_request request, sandbox::terminal_size size, tool_rights::ticket right = {});
 
     awaitable<bool> opened();  ///< waits for the terminal; false: the program could not start, end() says why
     bool alive() const { return !end_; }
@@ -38,7 +39,7 @@ public:
     awaitable<> finish();
 
 private:
-    awaitable<> run(sandbox::run_request request);
+    awaitable<> run(sandbox::run_request request, tool_rights::ticket right);
     awaitable<> wait_for_end(event::clock::duration limit);
 
     asio::any_io_executor executor_;

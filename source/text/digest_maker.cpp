@@ -1,10 +1,27 @@
 #include "text/digest_maker.hpp"
 
+#include <array>
+#include <cstring>
 #include <stdexcept>
 
 #include <openssl/evp.h>
 
 namespace cmcp {
+
+namespace {
+
+// The two digits of each byte.
+constexpr auto pairs_of_digits = [] {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::array<char, 512> pairs{};
+    for (std::size_t byte = 0; byte < pairs.size() / 2; ++byte) {
+        pairs[2 * byte] = digits[byte >> 4];
+        pairs[2 * byte + 1] = digits[byte & 15];
+    }
+    return pairs;
+}();
+
+}  // namespace
 
 void digest_maker::free_state::operator()(evp_md_ctx_st* state) const { ::EVP_MD_CTX_free(state); }
 void digest_maker::free_state::operator()(evp_md_st* kind) const { ::EVP_MD_free(kind); }
@@ -28,12 +45,9 @@ digest_maker::bytes digest_maker::bytes_of(std::initializer_list<std::string_vie
 
 std::string_view digest_maker::of(std::initializer_list<std::string_view> texts)
 {
-    constexpr std::string_view digits = "0123456789abcdef";
     const auto digest = bytes_of(texts);
-    for (std::size_t at = 0; at < digest.size(); ++at) {
-        text_[2 * at] = digits[digest[at] >> 4];
-        text_[2 * at + 1] = digits[digest[at] & 15];
-    }
+    for (std::size_t at = 0; at < digest.size(); ++at)
+        std::memcpy(text_.data() + 2 * at, pairs_of_digits.data() + 2 * std::size_t{digest[at]}, 2);
     return {text_.data(), text_.size()};
 }
 

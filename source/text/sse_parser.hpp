@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,9 +19,18 @@ public:
 
     void feed(std::string_view bytes);
 
-    std::size_t kept() const { return partial_.size() + data_.size() + name_.size(); }  ///< bytes of the event so far
+    /// Bytes of the event so far, and of the id of the latest one.
+    std::size_t kept() const
+    {
+        return partial_.size() + data_.size() + name_.size() + size_of(next_id_) + size_of(last_id_);
+    }
+
+    /// Of the latest event that had one, with or without data; an empty one takes it back.
+    const std::optional<std::string>& last_id() const { return last_id_; }
+    std::optional<std::chrono::milliseconds> retry() const { return retry_; }
 
 private:
+    static std::size_t size_of(const std::optional<std::string>& id) { return id ? id->size() : 0; }
     void line(std::string_view text);
     void field(std::string_view name, std::string_view value);
 
@@ -27,6 +38,8 @@ private:
     std::string partial_;  // of a line
     std::string name_;
     std::string data_;
+    std::optional<std::string> next_id_, last_id_;
+    std::optional<std::chrono::milliseconds> retry_;
     bool has_data_ = false;
     bool after_cr_ = false;
 };

@@ -4,11 +4,24 @@
 #include "http/route.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // Shared by the routes with which administrators change keys, quotas and secrets.
 namespace cmcp {
+
+/// Makes a store with its first use, so that a server whose administrators do not use it keeps no file for it.
+template <class Store, class File>
+std::function<Store&()> opened_at_first_use(File file)
+{
+    return [kept = std::make_shared<std::unique_ptr<Store>>(), file = std::move(file)]() -> Store& {
+        if (!*kept) *kept = std::make_unique<Store>(file);
+        return **kept;
+    };
+}
 
 double seconds_since_1970();  ///< now
 

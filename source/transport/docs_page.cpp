@@ -16,8 +16,9 @@ extern const std::string_view elements_js;  // ui/elements.js
 namespace {
 
 const page_file docs_files[] = {
-    {"/docs", docs::docs_page_html, html_type},         {"/docs/page.css", docs::docs_page_css, style_type},
-    {"/docs/page.js", docs::docs_page_js, script_type}, {"/docs/code.js", docs::docs_code_js, script_type},
+    {"/docs", docs::docs_page_html, html_type, docs::docs_page_css},
+    {"/docs/page.js", docs::docs_page_js, script_type},
+    {"/docs/code.js", docs::docs_code_js, script_type},
     {"/ui/elements.js", ui::elements_js, script_type},  // of both pages
 };
 

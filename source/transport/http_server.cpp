@@ -163,7 +163,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
         if (administration != nullptr) {
             add_key_routes(routes, config);
-            add_secret_routes(routes, config);
+            add_secret_routes(routes, config, *administration);
             add_admin_routes(routes, config, sources_of_admin(&by_header, admits_nameless));
             add_ui_routes(routes, {config, by_header, browsers, to.issuers, admits_nameless});
         }
@@ -216,7 +216,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_act_route(admin->routes);
         add_copy_route(admin->routes, *administration);
         add_key_routes(admin->routes, config);
-        add_secret_routes(admin->routes, config);
+        add_secret_routes(admin->routes, config, *administration);
         add_admin_routes(admin->routes, config, sources_of_admin(nullptr, true));
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
         if (config.metrics)

@@ -1,19 +1,10 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/principal_limits.hpp"
 #include "config/settings.hpp"
-#include "http/admin_gateway.hpp"
 #include "http/bound_address.hpp"
-#include "http/cluster_gateway.hpp"
-#include "http/file_gateway.hpp"
+#include "http/gateways.hpp"
 #include "http/health.hpp"
-#include "http/jupyter_gateway.hpp"
-#include "http/member_gateway.hpp"
-#include "http/preview_gateway.hpp"
-#include "http/shell_gateway.hpp"
-#include "identity/document_fetch.hpp"
-#include "identity/shared_logins.hpp"
 #include "mcp/server_core.hpp"
 
 #include <functional>
@@ -21,21 +12,6 @@
 #include <string>
 
 namespace cmcp {
-
-/// The ways of the HTTP side to what lies in sandboxes and outside.
-struct gateways {
-    file_gateway* files = nullptr;
-    shell_gateway* shells = nullptr;
-    preview_gateway* previews = nullptr;
-    jupyter_gateway* jupyter = nullptr;
-    admin_gateway* administration = nullptr;
-    document_fetch issuers = {};         ///< reaches authorization servers
-    member_gateway* members = nullptr;   ///< null: this server is alone
-    limit_of_principal sessions = {};    ///< that a caller with a name may have; null: the settings' number
-    std::string node = "node";           ///< this machine's name in ids of sessions
-    shared_logins logins = {};           ///< empty functions: this server knows its own credentials alone
-    cluster_gateway* cluster = nullptr;  ///< null: this server is alone
-};
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
 class http_server {

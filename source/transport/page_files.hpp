@@ -13,14 +13,16 @@ struct page_file {
     const char* path;
     std::string_view text;
     const char* type;
+    std::string_view style{};  ///< of an HTML one: stands in its <style>, so that its first bytes are all to paint it
 };
 
 inline constexpr const char* html_type = "text/html; charset=utf-8";
 inline constexpr const char* style_type = "text/css; charset=utf-8";
 inline constexpr const char* script_type = "text/javascript; charset=utf-8";
 
-/// GET and HEAD of each file, for anybody. `files` must outlive the routes.
-void add_page_files(router& routes, std::span<const page_file> files);
+/// GET and HEAD of each file, for anybody. `files` must outlive the routes. `folder`, such as "ui/": the HTML one names
+/// the files below it by a digest of all, so that browsers keep them without asking again.
+void add_page_files(router& routes, std::span<const page_file> files, std::string_view folder = {});
 
 /// The fields that go with a page: it loads scripts and styles of this server alone, and runs none that stand in it.
 http_reply& protect_page(http_reply& reply);

@@ -25,6 +25,8 @@ struct wanted_tool {
     std::string server;  ///< empty: it is a tool of this server
     std::string tool;
 
+    std::string name() const { return server.empty() ? tool : server + "." + tool; }
+
     static wanted_tool read(std::string_view path)
     {
         const std::string name = percent_decoded(path.substr(list_path.size() + 1));
@@ -58,7 +60,7 @@ std::vector<json::object> own_tools(const http_request& request, const code_sour
 awaitable<std::vector<json::object>> tools_for(const http_request& request, code_sources from)
 {
     auto all = own_tools(request, from);
-    auto others = co_await from.others(request.principal);
+    auto others = co_await from.others.all(request.principal);
     for (auto& each : others)
         if (means(from.config, each)) all.push_back(std::move(each));
     co_return all;
@@ -95,17 +97,17 @@ std::optional<http_reply> refusal_from_code(const code_sources& from, const http
     const tool* const own = from.core.tools().find(name);
     if (own != nullptr && !means(from.config, own->definition())) return not_among(name);
     if (from.rights.take_call(ticket_of(request))) return std::nullopt;
-    return error_reply(429, "This run has made the " + std::to_string(from.config.sandbox_tools_calls) +
-                                " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another run.");
+    return error_reply(429, "This run, or shell, has made the " + std::to_string(from.config.sandbox_tools_calls) +
+                                " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another one.");
 }
 
-awaitable<std::optional<http_reply>> refusal_of_other(const http_request& request, code_sources from, std::string name)
+awaitable<std::optional<http_reply>> refusal_of_other(const http_request& request, code_sources from,
+                                                      wanted_tool wanted)
 {
-    const auto others = co_await from.others(request.principal);
-    const auto is_it = [&](const auto& each) { return view_of(each, "name") == name; };
-    const auto place = std::ranges::find_if(others, is_it);
-    if (place == others.end()) co_return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\".");
-    if (!means(from.config, *place)) co_return not_among(name);
+    const auto reads_only = co_await from.others.reads_only(request.principal, wanted.server, wanted.tool);
+    const std::string name = wanted.name();
+    if (!reads_only) co_return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\".");
+    if (!list_means(from.config.sandbox_tools, name, *reads_only)) co_return not_among(name);
     co_return std::nullopt;
 }
 
@@ -120,11 +122,11 @@ void want_all(const tool_registry& offered, const std::string& name, json::objec
 awaitable<> call_from_code(exchange& x, code_sources from)
 {
     const auto wanted = wanted_tool::read(x.request().path);
-    std::string name = wanted.server.empty() ? wanted.tool : wanted.server + "." + wanted.tool;
+    std::string name = wanted.name();
     json::object arguments;
     auto refusal = refusal_from_code(from, x.request(), name);
     if (!refusal) refusal = read_arguments(x.request(), from.config.json_depth, arguments);
-    if (!refusal && !wanted.server.empty()) refusal = co_await refusal_of_other(x.request(), from, name);
+    if (!refusal && !wanted.server.empty()) refusal = co_await refusal_of_other(x.request(), from, wanted);
     if (refusal) {
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
         co_return;

@@ -78,7 +78,9 @@ std::string sandbox_of(const named_values& named)
 http_reply refusal_of(const gateway_error& refused)
 {
     const bool untyped = refused.type.empty() && refused.status == 400;
-    return error_reply(refused.status, refused.what(), untyped ? "InvalidArgument" : refused.type);
+    auto refusal = error_reply(refused.status, refused.what(), untyped ? "InvalidArgument" : refused.type);
+    if (refused.status == 503) refusal.with("Retry-After", "5");
+    return refusal;
 }
 
 awaitable<> send(exchange& x, std::unique_ptr<file_download> file)

@@ -162,12 +162,7 @@ route_operation describe_key_route(const key_route& of)
 
 void add_key_routes(router& routes, const settings& config)
 {
-    // Made with the first request, so that a server that nobody administers so keeps no file for it.
-    const auto kept = std::make_shared<std::unique_ptr<identity_store>>();
-    const open_store store = [kept, file = identity_store::file_in(config.sandbox_root)]() -> identity_store& {
-        if (!*kept) *kept = std::make_unique<identity_store>(file);
-        return **kept;
-    };
+    const open_store store = opened_at_first_use<identity_store>(identity_store::file_in(config.sandbox_root));
     for (const auto& each : key_table)
         routes.add({.methods = {each.method},
                     .path = each.path,

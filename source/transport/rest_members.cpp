@@ -36,6 +36,12 @@ awaitable<> take_sandbox(exchange& x, cluster_gateway& all)
     co_await x.reply(std::move(answer));
 }
 
+awaitable<> take_list_change(exchange& x, cluster_gateway& all)
+{
+    const auto list = x.request().parameter("list").value_or("");
+    return x.reply(yes_or_no(all.take_list_change(x.request().certified_name(), list)));
+}
+
 struct member_route {
     const char* path;
     awaitable<> (*serve)(exchange&, cluster_gateway&);
@@ -45,6 +51,7 @@ constexpr member_route member_table[] = {
     {"/member/beat", take_beat},
     {"/member/vote", vote},
     {"/member/take", take_sandbox},
+    {"/member/changed", take_list_change},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "transport/rest_reply.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 
@@ -61,7 +62,8 @@ int rest_status(const json::object& result, const json::object& object)
         type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
     if (name == "NotFound") return 404;
     if (name == "NameTaken" || name == "StateError") return 409;
-    if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched") return 503;
+    if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched" || name == "SnapshotStoreError")
+        return 503;
     if (name == "NodeUnreachable") return 502;
     if (name == "RateLimited") return 429;
     return name == "SandboxError" ? 500 : 400;
@@ -73,8 +75,11 @@ http_reply rest_reply(const json::object& result, std::string_view request_id)
     json::object object = rest_object(result);
     reply.status = rest_status(result, object);
     const bool busy = busy_status(result) != 0;
+    const bool is_of_storage = reply.status == 503 && view_of(object, "error_type") == "SnapshotStoreError";
     if (const auto* wait = object.if_contains("retry_after"); wait != nullptr && wait->is_int64())
         reply.with("Retry-After", std::to_string(wait->get_int64()));
+    else if (is_of_storage)
+        reply.with("Retry-After", "5");
     if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = busy ? "Busy" : "ToolFailed";
     if (reply.status != 200) object["request_id"] = request_id;
     if (busy || (reply.status == 503 && object["error_type"] == "Busy")) reply.with("Retry-After", "1");

@@ -1,9 +1,11 @@
+#include "http/admin_gateway.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_order.hpp"
 #include "transport/admin_change.hpp"
 #include "transport/rest_routes.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -16,10 +18,11 @@ namespace cmcp {
 
 namespace {
 
-/// The store and the settings that the routes work with.
+/// The store, the settings and the server that the routes work with.
 struct secrets_desk {
     secret_store& store;
     const settings& config;
+    admin_gateway& server;
 };
 
 std::string hosts_of_body(const json::object& body)
@@ -34,11 +37,39 @@ std::string hosts_of_body(const json::object& body)
     return all;
 }
 
-awaitable<> list_all_secrets(exchange& x, secrets_desk desk)
+admin_viewer viewer_of_secrets(const http_request& request)
 {
+    return {request.principal, request.who && request.who->scopes.covers(scope::admin)};
+}
+
+awaitable<bool> has_sandbox(admin_gateway& server, admin_viewer by, std::string id)
+{
+    admin_page part;
+    part.match = id;
+    const auto answer = co_await server.sandboxes(std::move(by), std::move(part));
+    const auto& rows = answer.at("sandboxes").get_array();
+    co_return std::ranges::any_of(rows, [&id](const json::value& row) { return row.at("id").as_string() == id; });
+}
+
+// A secret of one sandbox may name no principal. It is shown to who has the sandbox.
+awaitable<bool> is_shown_to(admin_gateway& server, admin_viewer by, secret_record secret)
+{
+    const bool concerns = by.sees(secret.principal) || secret.principal == secret_record::everybody;
+    if (by.everything || !concerns || secret.sandbox.empty()) co_return concerns;
+    co_return co_await has_sandbox(server, std::move(by), std::move(secret.sandbox));
+}
+
+awaitable<> list_secrets(exchange& x, secrets_desk desk)
+{
+    const auto by = viewer_of_secrets(x.request());
+    const auto secrets = desk.store.all();
     json::array rows;
-    for (const auto& secret : desk.store.all()) rows.push_back(describe(secret));
-    return x.reply(uncached_reply({{"secrets", std::move(rows)}}));
+    for (const auto& secret : secrets) {
+        const bool is_shown = co_await is_shown_to(desk.server, by, secret);
+        if (is_shown) rows.push_back(describe(secret));
+    }
+    auto reply = uncached_reply({{"secrets", std::move(rows)}});
+    co_await x.reply(std::move(reply));
 }
 
 awaitable<> put_secret(exchange& x, secrets_desk desk)
@@ -75,16 +106,17 @@ struct secret_route {
     const char* method;
     const char* path;
     awaitable<> (*serve)(exchange&, secrets_desk);
+    scope_set needs;
     const char* id;
     const char* summary;
     const char* member;
 };
 
 const secret_route secret_table[] = {
-    {"GET", "/admin/secrets", list_all_secrets, "list_secrets", "Secrets, without their values", "secrets"},
-    {"POST", "/admin/secrets", put_secret, "set_secret", "Keep a secret, encrypted, in place of an earlier one",
-     "name"},
-    {"DELETE", "/admin/secrets/*", remove_secret, "remove_secret", "Remove a secret", "removed"},
+    {"GET", "/admin/secrets", list_secrets, {}, "list_secrets", "Secrets, without their values", "secrets"},
+    {"POST", "/admin/secrets", put_secret, scope::admin, "set_secret",
+     "Keep a secret, encrypted, in place of an earlier one", "name"},
+    {"DELETE", "/admin/secrets/*", remove_secret, scope::admin, "remove_secret", "Remove a secret", "removed"},
 };
 
 awaitable<> serve_secret_route(exchange& x, const secret_route& of, const std::function<secrets_desk()>& desk)
@@ -141,19 +173,17 @@ route_operation describe_secret_route(const secret_route& of)
 
 }  // namespace
 
-void add_secret_routes(router& routes, const settings& config)
+void add_secret_routes(router& routes, const settings& config, admin_gateway& server)
 {
-    // Made with the first request, so that a server without secrets keeps no file for them.
-    const auto kept = std::make_shared<std::unique_ptr<secret_store>>();
-    const std::function<secrets_desk()> desk = [kept, &config]() -> secrets_desk {
-        if (!*kept) *kept = std::make_unique<secret_store>(secret_store::file_in(config.sandbox_root));
-        return {**kept, config};
+    const auto store = opened_at_first_use<secret_store>(secret_store::file_in(config.sandbox_root));
+    const std::function<secrets_desk()> desk = [store, &config, &server]() -> secrets_desk {
+        return {store(), config, server};
     };
     for (const auto& each : secret_table)
         routes.add({.methods = {each.method},
                     .path = each.path,
                     .serve = [&each, desk](exchange& x) { return serve_secret_route(x, each, desk); },
-                    .needs = scope::admin,
+                    .needs = each.needs,
                     .body = route_body::optional_json,
                     .audit = route_audit::changes,
                     .by_browser = true,

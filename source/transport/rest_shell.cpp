@@ -131,7 +131,7 @@ awaitable<std::unique_ptr<gateway_shell>> open(const http_request& request, shel
     if (!sandbox) sandbox = request.parameter("sandbox_name");
     if (!sandbox || sandbox->empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
     const auto columns = size_of(request, "cols", 80), rows = size_of(request, "rows", 24);
-    auto shell = co_await shells.open(request.principal, std::move(*sandbox), columns, rows);
+    auto shell = co_await shells.open(request.who, std::move(*sandbox), columns, rows);
     co_return shell;
 }
 
@@ -164,6 +164,7 @@ awaitable<> serve_shell(exchange& x, shell_sources from)
         } catch (const gateway_error& refused) {
             refusal = error_reply(refused.status, refused.what(),
                                   refused.type.empty() && refused.status == 400 ? "InvalidArgument" : refused.type);
+            if (refused.status == 503) refusal->with("Retry-After", "5");
         }
     }
     if (refusal && is_handshake && is_page) {

@@ -11,24 +11,28 @@
 namespace cmcp {
 
 namespace ui {
-extern const std::string_view page_html, page_css, page_js, dialogs_js, files_js, lists_js, live_js, nodes_js,
-    principals_js, sandboxes_js, screen_js, server_js, table_js, terminal_js;  // ui/page.html, …
+extern const std::string_view page_html, page_css, page_js, dialogs_js, elements_js, files_js, lists_js, live_js,
+    network_js, nodes_js, principals_js, sandboxes_js, screen_js, secrets_js, server_js, table_js,
+    terminal_js;  // ui/page.html, …
 }
 
 namespace {
 
 const page_file ui_files[] = {
-    {"/ui", ui::page_html, html_type},
+    {"/ui", ui::page_html, html_type, ui::page_css},
     {"/ui/page.css", ui::page_css, style_type},
     {"/ui/page.js", ui::page_js, script_type},
     {"/ui/dialogs.js", ui::dialogs_js, script_type},
+    {"/ui/elements.js", ui::elements_js, script_type},
     {"/ui/files.js", ui::files_js, script_type},
     {"/ui/lists.js", ui::lists_js, script_type},
     {"/ui/live.js", ui::live_js, script_type},
+    {"/ui/network.js", ui::network_js, script_type},
     {"/ui/nodes.js", ui::nodes_js, script_type},
     {"/ui/principals.js", ui::principals_js, script_type},
     {"/ui/sandboxes.js", ui::sandboxes_js, script_type},
     {"/ui/screen.js", ui::screen_js, script_type},
+    {"/ui/secrets.js", ui::secrets_js, script_type},
     {"/ui/server.js", ui::server_js, script_type},
     {"/ui/table.js", ui::table_js, script_type},
     {"/ui/terminal.js", ui::terminal_js, script_type},
@@ -67,6 +71,8 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
     session["nodes"] = session["everything"].as_bool() ? nodes_of(from->config) : json::array();
     session["administers_keys"] = admin;
     session["scopes"] = scopes_of(request);
+    session["networks"] = json::object{{"offered", !from->config.sandbox_network_allowed.empty()},
+                                       {"ask", from->config.sandbox_network_ask.count() != 0}};
     session["by_cookie"] = browser != nullptr;
     session["csrf"] = browser != nullptr ? browser->csrf : "";
     session["version"] = CMCP_VERSION;
@@ -80,7 +86,7 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
 
 void add_ui_routes(router& routes, ui_sources from)
 {
-    add_page_files(routes, ui_files);
+    add_page_files(routes, ui_files, "ui/");
     const auto self = std::make_shared<ui_sources>(std::move(from));
     routes.add({.methods = {"GET"},
                 .path = "/ui/session",

@@ -118,7 +118,12 @@ awaitable<json::object> http_link::exchange_once(upstream_request wanted, std::i
     }
     const auto answer = messages_.expect(id, std::move(wanted.on_progress));
     reply_receiver reply(messages_, answer, held_);
-    co_await send(message, reply);
+    co_await send_or_break_off(message, reply);
+    if (can_go_on(reply, *message)) {
+        auto session = message->session;
+        auto place = reply.place();
+        co_await go_on(std::move(session), std::move(place), answer);
+    }
     reply.finish();
     co_return end_of(reply, *answer, *message);
 }
@@ -159,6 +164,11 @@ fetch_request http_link::request_for(const post& message) const
     request.max_bytes = longest_message;
     request.timeout = std::chrono::hours(2);  // the caller's own is shorter
     auto& fields = request.headers;
+    if (!message.resumes.empty()) {
+        request.method = "GET";
+        request.accept = "text/event-stream";
+        fields.emplace_back("Last-Event-ID", message.resumes);
+    }
     if (message.stateless) {
         fields.emplace_back("MCP-Protocol-Version", stateless_revision);
         fields.emplace_back("Mcp-Method", message.method);

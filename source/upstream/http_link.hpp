@@ -35,6 +35,7 @@ private:
         std::string name;    ///< of its tool
         std::vector<std::pair<std::string, std::string>> fields;
         std::string session;  ///< that it was sent in
+        std::string resumes;  ///< the event behind which an answer is to go on; then this is no message, but a GET
         bool stateless = false;
     };
 
@@ -46,6 +47,10 @@ private:
     awaitable<json::object> exchange(upstream_request wanted, bool stateless);
     awaitable<json::object> exchange_once(upstream_request wanted, std::int64_t id, bool stateless);
     awaitable<> send(std::shared_ptr<post> message, reply_receiver& to);
+    static bool can_go_on(const reply_receiver& reply, const post& sent);
+    awaitable<> send_or_break_off(std::shared_ptr<post> message, reply_receiver& to);
+    awaitable<> go_on(std::string session, stream_place from, std::shared_ptr<awaited_answer> answer);
+    awaitable<stream_place> read_on(std::string session, stream_place from, std::shared_ptr<awaited_answer> answer);
     awaitable<> notify(std::string body);
     awaitable<> end_session();
     void listen_soon();

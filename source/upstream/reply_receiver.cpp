@@ -2,6 +2,7 @@
 
 #include "upstream/upstream_text.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -9,6 +10,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t longest_error_body = 64 * 1024;
+constexpr std::size_t longest_event_id = 1024;
 
 [[noreturn]] void refuse_too_long()
 {
@@ -18,8 +20,9 @@ constexpr std::size_t longest_error_body = 64 * 1024;
 
 }  // namespace
 
-reply_receiver::reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held)
-    : messages_(messages), wanted_(std::move(wanted)), held_(held)
+reply_receiver::reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held,
+                               stream_place from)
+    : messages_(messages), wanted_(std::move(wanted)), held_(held), place_(std::move(from))
 {
 }
 
@@ -46,17 +49,29 @@ void reply_receiver::hold(std::size_t bytes)
 
 awaitable<> reply_receiver::receive(std::string_view piece)
 {
-    received_ += piece.size();
-    if (received_ > most_in_all) refuse_too_long();
+    place_.received += piece.size();
+    if (place_.received > most_in_all) refuse_too_long();
     if (events_) {
         events_->feed(piece);
         hold(events_->kept());
+        note_place();
         if (wanted_->answer) throw reply_complete();
         co_return;
     }
     text_ += piece;
     if (wanted_ == nullptr || (is_error() && text_.size() > longest_error_body)) throw reply_complete();
     hold(text_.size());
+}
+
+// An id is sent back in a header.
+void reply_receiver::note_place()
+{
+    if (events_->retry()) place_.retry = events_->retry();
+    const auto& id = events_->last_id();
+    if (!id) return;
+    const bool can_be_sent =
+        id->size() <= longest_event_id && std::ranges::all_of(*id, [](char c) { return c > ' ' && c <= '~'; });
+    place_.last_event = can_be_sent ? *id : std::string();
 }
 
 void reply_receiver::take(std::string_view message)

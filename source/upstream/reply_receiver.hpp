@@ -2,6 +2,7 @@
 
 #include "text/sse_parser.hpp"
 #include "upstream/link_messages.hpp"
+#include "upstream/stream_place.hpp"
 #include "web/http_client.hpp"
 
 #include <memory>
@@ -27,8 +28,10 @@ class reply_receiver : public body_receiver {
 public:
     static constexpr std::size_t most_in_all = 64 << 20;  ///< bytes of an answer
 
-    /// `wanted` is null where the server is only told something. Everything must outlive this.
-    reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held);
+    /// `wanted` is null where the server is only told something. `from`: the answer went so far on an earlier
+    /// connection. Everything must outlive this.
+    reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held,
+                   stream_place from = {});
     reply_receiver(const reply_receiver&) = delete;
     reply_receiver& operator=(const reply_receiver&) = delete;
     ~reply_receiver() override;
@@ -39,6 +42,11 @@ public:
     /// After the end of the body. Throws upstream_problem where `wanted` has no answer, unless the status is an error.
     void finish();
 
+    /// Whether events have ended before the answer came, so that the server may go on with them.
+    bool breaks_off() const { return events_ && !wanted_->answer && !place_.last_event.empty(); }
+    bool is_stream() const { return events_.has_value(); }
+    const stream_place& place() const { return place_; }
+
     const fetch_head& head() const { return head_; }
     const std::string& text() const { return text_; }  ///< of an answer with an error's status
 
@@ -46,6 +54,7 @@ private:
     bool is_error() const { return head_.status >= 400; }
     void take(std::string_view message);
     void hold(std::size_t bytes);
+    void note_place();
 
     link_messages& messages_;
     std::shared_ptr<awaited_answer> wanted_;
@@ -54,7 +63,7 @@ private:
     fetch_head head_;
     std::string text_;
     std::optional<sse_parser> events_;
-    std::size_t received_ = 0;
+    stream_place place_;
 };
 
 }  // namespace cmcp

@@ -152,9 +152,15 @@ awaitable<sandbox_record> stdio_link::place()
     who.principal = owner_;
     const std::string name = upstream_servers::sandbox_name(entry_.name);
     const network_wish wish{entry_.network};
-    if (!sandboxes.store().find(owner_, name)) {
+    auto before = sandboxes.store().find(owner_, name);
+    if (before && !entry_.image.empty() && sandboxes.images().check(entry_.image) != before->image) {
+        co_await sandboxes.remove(who, before->id);
+        before.reset();
+    }
+    if (!before) {
         new_sandbox wanted;
         wanted.name = name;
+        wanted.image = entry_.image;
         wanted.network = wish;
         auto record = co_await sandboxes.create(who, std::move(wanted));
         co_return record;

@@ -31,6 +31,7 @@ public:
     /// since the list was asked for.
     awaitable<> wait_for_tools(std::chrono::milliseconds patience);
     const std::vector<upstream_tool>& tools() const { return tools_; }  ///< as far as they are known
+    const upstream_tool* find(const std::string& tool) const;           ///< among them, until the next list; or null
 
     /// As upstream_servers::call().
     awaitable<json::object> call(std::string tool, json::object arguments, upstream_progress_handler on_progress);
@@ -46,7 +47,6 @@ private:
     awaitable<> list_tools();
     awaitable<json::object> call_tool(std::string tool, json::object arguments, upstream_progress_handler on_progress);
     bool list_is_fresh() const;
-    const upstream_tool* find(const std::string& tool) const;
     std::string sentence(const std::string& end) const;
 
     const upstream_entry& entry_;

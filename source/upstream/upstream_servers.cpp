@@ -59,15 +59,30 @@ awaitable<std::vector<upstream_tool>> upstream_servers::tools(std::string who)
     co_return all;
 }
 
+std::shared_ptr<upstream_server> upstream_servers::server_for(const std::string& who, const std::string& name) const
+{
+    const auto is_it = [&](const auto& each) { return each->entry().name == name && each->entry().serves(who); };
+    const auto place = std::ranges::find_if(servers_, is_it);
+    return place == servers_.end() ? nullptr : *place;
+}
+
+awaitable<std::optional<bool>> upstream_servers::reads_only(std::string who, std::string server, std::string tool)
+{
+    const auto one = server_for(who, server);
+    if (!one) co_return std::nullopt;
+    one->begin_to_know_tools();
+    co_await one->wait_for_tools(patience_with_lists);
+    const auto* known = one->find(tool);
+    if (known == nullptr) co_return std::nullopt;
+    co_return known->read_only;
+}
+
 awaitable<json::object> upstream_servers::call(std::string who, std::string server, std::string tool,
                                                json::object arguments, upstream_progress_handler on_progress)
 {
-    const auto servers = servers_of(who);
-    const auto of_name = [&](const auto& each) { return each->entry().name == server; };
-    const auto wanted = std::ranges::find_if(servers, of_name);
-    if (wanted == servers.end())
-        throw upstream_problem("There is no upstream server \"" + shown_line(server, 64) + "\".");
-    auto result = co_await (*wanted)->call(std::move(tool), std::move(arguments), std::move(on_progress));
+    const auto wanted = server_for(who, server);
+    if (!wanted) throw upstream_problem("There is no upstream server \"" + shown_line(server, 64) + "\".");
+    auto result = co_await wanted->call(std::move(tool), std::move(arguments), std::move(on_progress));
     co_return result;
 }
 

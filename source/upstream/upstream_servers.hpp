@@ -9,6 +9,7 @@
 #include "upstream/upstream_tool.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ public:
     /// when nothing is known of them, have none: problems() says why.
     awaitable<std::vector<upstream_tool>> tools(std::string principal);
 
+    /// Whether the tool changes nothing, as its server says, of which alone the list is waited for. Nothing: there is
+    /// no such tool for this principal.
+    awaitable<std::optional<bool>> reads_only(std::string principal, std::string server, std::string tool);
+
     /// The CallToolResult; an error of the tool is one, too. Throws upstream_problem: no such server or tool for this
     /// principal, no answer in time, an answer that is none. A cancelled call is called off at the server.
     awaitable<json::object> call(std::string principal, std::string server, std::string tool, json::object arguments,
@@ -62,6 +67,7 @@ public:
     awaitable<> stop();  ///< ends sessions and processes; calls fail from then on
 
 private:
+    std::shared_ptr<upstream_server> server_for(const std::string& principal, const std::string& name) const;
     std::vector<std::shared_ptr<upstream_server>> servers_of(const std::string& principal) const;
 
     std::vector<std::shared_ptr<upstream_server>> servers_;

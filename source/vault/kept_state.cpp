@@ -18,8 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using snapshots::chunk_reference;
 
-constexpr const char* file_name = "kept.json";
-
 json::object json_of(const kept_folder& folder)
 {
     json::object text;
@@ -97,7 +95,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.created = time_in(text, "created");
     about.last_used = time_in(text, "last_used");
     about.disk = count_of(text, "disk");
-    if (!handle_maker::fits("sbx", about.id) || about.name.empty())
+    if (!handle_maker::may_move(about.id) || about.name.empty())
         throw snapshots::bad_snapshot("The manifest of a sandbox has no record of it.");
     return about;
 }
@@ -116,12 +114,14 @@ std::vector<std::string> kept_state::ids() const
 kept_state read_kept(const fs::path& folder_of_sandbox)
 {
     kept_state state;
-    const unique_fd file(::open((folder_of_sandbox / file_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const unique_fd file(
+        ::open((folder_of_sandbox / kept_state::file_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) return state;
     const auto text = jsonrpc::read_object(read_all(file.get()));
     state.epoch = count_of(text, "epoch");
     state.used = time_in(text, "used", -1);
     state.taken = time_in(text, "taken");
+    state.owner = text_of(text, "owner");
     state.released = flag_of(text, "released");
     state.workspace = folder_in(object_of(text, "workspace"));
     state.snapshots = folders_in(object_of(text, "snapshots"));
@@ -134,10 +134,11 @@ void write_kept(const fs::path& folder_of_sandbox, const kept_state& state)
     text["epoch"] = state.epoch;
     text["used"] = state.used;
     text["taken"] = state.taken;
+    if (!state.owner.empty()) text["owner"] = state.owner;
     text["released"] = state.released;
     text["workspace"] = json_of(state.workspace);
     text["snapshots"] = json_of(state.snapshots);
-    const auto place = folder_of_sandbox / file_name;
+    const auto place = folder_of_sandbox / kept_state::file_name;
     const fs::path next = place.string() + ".new";
     const unique_fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file || !write_all(file.get(), jsonrpc::write_json(text)) || ::rename(next.c_str(), place.c_str()) != 0)

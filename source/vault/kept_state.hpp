@@ -17,11 +17,15 @@ struct kept_folder {
     std::uint64_t bytes = 0;  ///< of all chunks
 };
 
-/// A sandbox that is here, as a bucket has it: a file beside its workspace, `<sandboxes>/<id>/kept.json`.
+/// A sandbox or workspace that is here, as a bucket has it: a file beside its folder `workspace`,
+/// `<sandboxes>/<id>/kept.json`.
 struct kept_state {
+    static constexpr const char* file_name = "kept.json";
+
     std::uint64_t epoch = 0;  ///< of this server's claim
     double used = -1;         ///< sandbox_record::last_used of what is kept; -1: nothing is, with this epoch
     double taken = 0;         ///< when it was kept, seconds since 1970
+    std::string owner{};      ///< of a workspace
     bool released = false;    ///< others may take the sandbox without asking: this server has ended
     kept_folder workspace{};
     std::map<std::string, kept_folder> snapshots{};  ///< by handle

@@ -48,7 +48,7 @@ std::optional<object_place> place_of(std::string_view key)
     if (kind == std::string_view::npos || kind >= end) return std::nullopt;
     const auto handle = key.substr(kind + 1, end - kind - 1);
     const auto epoch = read_number(key.substr(end + 1));
-    if (!epoch || !handle_maker::fits("sbx", handle)) return std::nullopt;
+    if (!epoch || !handle_maker::may_move(handle)) return std::nullopt;
     return object_place{std::string(handle), *epoch};
 }
 
@@ -80,7 +80,7 @@ awaitable<sandbox_claim> sandbox_bucket::owner_of(std::string handle)
     sandbox_claim owner;
     const auto keys = co_await objects_.list(folder_of(claims_folder, handle));
     for (const auto& [known, epoch] : newest_epochs(keys)) owner.epoch = epoch;
-    owner.node = std::string(handle_maker::node_of(handle));
+    if (handle_maker::fits("sbx", handle)) owner.node = std::string(handle_maker::node_of(handle));
     if (owner.epoch == 0) co_return owner;
     const auto text = co_await objects_.get(key_of(claims_folder, handle, owner.epoch));
     if (text) owner.node = text_of(jsonrpc::read_object(*text), "node");
@@ -94,7 +94,8 @@ awaitable<bool> sandbox_bucket::claim(std::string handle, sandbox_claim as)
     co_return first;
 }
 
-awaitable<std::map<std::string, sandbox_claim>> sandbox_bucket::claims(std::map<std::string, sandbox_claim> known)
+awaitable<std::map<std::string, sandbox_claim>> sandbox_bucket::claims(
+    std::map<std::string, sandbox_claim> known, std::function<bool(const std::string& handle)> wanted)
 {
     std::map<std::string, sandbox_claim> all;
     const auto keys = co_await objects_.list(std::string(claims_folder));
@@ -102,6 +103,8 @@ awaitable<std::map<std::string, sandbox_claim>> sandbox_bucket::claims(std::map<
         const auto before = known.find(handle);
         if (before != known.end() && before->second.epoch == epoch)
             all[handle] = before->second;
+        else if (!wanted(handle))
+            all[handle].epoch = epoch;
         else
             all[handle] = co_await owner_of(handle);
     }

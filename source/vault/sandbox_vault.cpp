@@ -27,12 +27,13 @@ constexpr std::chrono::milliseconds least_between_rounds(200);
 }  // namespace
 
 sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
-                             kernel_manager& kernels)
+                             kernel_manager& kernels, const workspaces& places)
     : executor_(executor),
       config_(config),
       sandboxes_(sandboxes),
       kernels_(kernels),
       bucket_(std::move(executor), config),
+      workspaces_(config, places, bucket_.sealer()),
       turns_(std::make_shared<turns>())
 {
     std::error_code none;
@@ -52,29 +53,6 @@ void sandbox_vault::count(std::string_view outcome)
 
 sandbox_vault::~sandbox_vault() { stop_.request_stop(); }
 
-void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
-{
-    if (!in_touch_())
-        throw sandbox_error("NodeCutOff",
-                            "This server does not reach the most of its cluster, so the sandbox may be used at another "
-                            "one now. Call again in a few seconds.");
-    const auto leaves = leaving_.find(where.id);
-    if (leaves != leaving_.end() && leaves->second)
-        throw sandbox_error("NodeUnreachable", "The sandbox is on its way to another server. Call again in a moment.");
-    const auto at = known_.find(where.id);
-    if (at == known_.end() || !at->second.released) return;
-    throw sandbox_error("SnapshotStoreError",
-                        "The sandbox may be at another server since this one was stopped, and the storage of snapshots "
-                        "(SNAPSHOT_STORE), which knows, does not answer. Call again in a few seconds.");
-}
-
-std::string sandbox_vault::moved_to(std::string_view handle) const
-{
-    if (leaving_.contains(std::string(handle))) return sandboxes_.handles().node();
-    const auto at = claims_.find(std::string(handle));
-    return at == claims_.end() ? std::string() : at->second.node;
-}
-
 // A stopped one is kept at once, because nothing changes in it any more.
 bool sandbox_vault::is_due(const sandbox_record& record, double now) const
 {
@@ -88,7 +66,7 @@ bool sandbox_vault::is_due(const sandbox_record& record, double now) const
 
 awaitable<kept_state> sandbox_vault::state_of(std::string id)
 {
-    auto read = [folder = sandboxes_.places().folder(id)] { return read_kept(folder); };
+    auto read = [folder = folder_of(id)] { return read_kept(folder); };
     auto state = co_await pool_.run(blocking_pool::server, std::move(read));
     auto& known = known_[id];
     known = state;
@@ -97,28 +75,10 @@ awaitable<kept_state> sandbox_vault::state_of(std::string id)
     co_return state;
 }
 
-// A server alone has no others that claim anything.
-awaitable<> sandbox_vault::look_at_claims()
-{
-    if (config_.cluster_members.empty()) co_return;
-    const auto before = claims_;
-    const auto seen = co_await bucket_.claims(before);
-    const auto is_over = [&](const auto& claim) { return before.contains(claim.first) && !seen.contains(claim.first); };
-    std::erase_if(claims_, is_over);  // the sandbox was deleted
-    std::vector<sandbox_record> lost;
-    for (const auto& [handle, owner] : seen) {
-        auto& latest = claims_[handle];
-        if (latest.epoch > owner.epoch) continue;  // claimed while the list was on its way
-        latest = owner;
-        auto here = sandboxes_.store().find_of_any(handle);
-        if (here && owner.node != sandboxes_.handles().node()) lost.push_back(std::move(*here));
-    }
-    for (const auto& each : lost) co_await give_up(each, seen.at(each.id));
-}
-
 awaitable<> sandbox_vault::start()
 {
-    for (const auto& each : sandboxes_.store().all()) co_await state_of(each.id);
+    co_await read_workspaces();
+    for (const auto& each : all_here()) co_await state_of(each.id);
     co_await settle();
 }
 
@@ -143,9 +103,9 @@ awaitable<> sandbox_vault::take_back_released()
     co_await keep_all(std::move(released), false, as_long_as_it_takes);
 }
 
-bool sandbox_vault::is_here(const std::string& handle)
+bool sandbox_vault::is_here(const std::string& handle) const
 {
-    return !leaving_.contains(handle) && sandboxes_.store().find_of_any(handle).has_value();
+    return !leaving_.contains(handle) && find_here(handle).has_value();
 }
 
 awaitable<> sandbox_vault::part()
@@ -155,6 +115,10 @@ awaitable<> sandbox_vault::part()
         "The server was cut off from its cluster, so processes of the sandbox have ended. Call again in a "
         "few seconds.");
     co_await sandboxes_.end_everything(std::move(why));
+    sandbox_error of_calls("NodeCutOff",
+                           "The server was cut off from its cluster, so runs in the workspace have ended. "
+                           "Call again in a few seconds.");
+    co_await workspaces_.end_calls(std::move(of_calls));
 }
 
 awaitable<> sandbox_vault::meet_again()
@@ -193,7 +157,7 @@ awaitable<> sandbox_vault::forget_deleted()
 
 awaitable<> sandbox_vault::keep_due()
 {
-    for (const auto& each : sandboxes_.store().all()) {
+    for (const auto& each : all_here()) {
         if (ending_ || !is_due(each, sandbox_manager::now())) continue;
         std::string problem;
         try {
@@ -218,6 +182,7 @@ awaitable<> sandbox_vault::run()
         try {
             co_await look_at_claims();
             co_await take_back_released();
+            co_await adopt_workspaces();
             co_await keep_due();
             co_await forget_deleted();
             if (!looked_for_lost_) co_await bring_lost();
@@ -251,9 +216,12 @@ awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
     ending_ = true;
     auto all = sandboxes();
     const auto count = all.size();
+    auto of_callers = workspaces_here();
+    const auto count_of_callers = of_callers.size();
+    all.insert(all.end(), of_callers.begin(), of_callers.end());
     const bool in_time = co_await keep_all(std::move(all), !config_.cluster_members.empty(), limit);
     if (!in_time) stop_.request_stop();
-    log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", in_time}});
+    log::info("sandboxes_released", {{"sandboxes", count}, {"workspaces", count_of_callers}, {"in_time", in_time}});
     if (in_time) co_await forget_quietly();
 }
 

@@ -4,9 +4,11 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
+#include "files/workspaces.hpp"
 #include "sandboxes/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "vault/kept_state.hpp"
+#include "vault/kept_workspaces.hpp"
 #include "vault/passing_chunks.hpp"
 #include "vault/sandbox_bucket.hpp"
 
@@ -23,7 +25,8 @@
 namespace cmcp {
 
 /// Keeps sandboxes in object storage while they are used, and brings those here whose server is gone. A sandbox has one
-/// owner at a time, by the claims in the bucket. Io thread only.
+/// owner at a time, by the claims in the bucket. A caller's workspace is kept in the same way, under a handle of its
+/// own: wherever sandboxes are spoken of here, workspaces are meant, too. Io thread only.
 class sandbox_vault {
 public:
     /// Whether the other server is gone for sure, so that it serves no sandbox now. Nothing: it does not answer, but
@@ -32,7 +35,7 @@ public:
 
     /// SNAPSHOT_STORE and its like. All must outlive this. Throws config_error.
     sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
-                  kernel_manager& kernels);
+                  kernel_manager& kernels, const workspaces& places);
     ~sandbox_vault();
 
     /// Before sandboxes are used: gives up what others have claimed meanwhile, and takes back what was released. Where
@@ -55,13 +58,26 @@ public:
     awaitable<> release_all(std::chrono::milliseconds limit);
 
     /// The node of a sandbox that was claimed; empty: that of its handle. This node itself also for one that is on its
-    /// way here, or from here to another server: find() waits until it is there.
+    /// way here, or from here to another server: find() waits until it is there. So it is for one of this node that is
+    /// not here before the claims were read.
     std::string moved_to(std::string_view handle) const;
-    bool is_here(const std::string& handle);  ///< and not on its way
+    bool is_here(const std::string& handle) const;  ///< and not on its way
 
-    std::vector<std::string> sandboxes();  ///< those of this server that may move
+    std::string workspace_of(const std::string& principal);  ///< its handle
+    awaitable<> look_for_owner(std::string handle);          ///< where only the claim is known, and the storage answers
+    bool has_workspace_of(const std::string& principal);     ///< claimed, and here
 
-    /// Those in which nothing goes on, the longest unused first. `stopped`: nor do programs in the background.
+    /// Before a caller uses the workspace at this server: claims it, or brings it here. Throws workspace_refusal.
+    awaitable<std::shared_ptr<workspace_use>> enter(std::string principal);
+
+    /// Whether a workspace that nobody has claimed belongs to this server; before run().
+    void ask_home(std::function<awaitable<bool>(std::string principal)> is_home) { is_home_ = std::move(is_home); }
+
+    std::vector<std::string> sandboxes();  ///< those of this server that may move, without workspaces
+    std::vector<std::string> workspaces_here();
+
+    /// Those in which nothing goes on, the longest unused first. `stopped`: sandboxes alone, and without programs in
+    /// the background.
     std::vector<std::string> idle_sandboxes(bool stopped);
 
     /// Whether another server, which is asked, has brought the sandbox to itself by find().
@@ -85,6 +101,24 @@ private:
     bool is_due(const sandbox_record& record, double now) const;
     void refuse_where_unsure(const sandbox_record& where) const;
     awaitable<> settle();
+    awaitable<> read_workspaces();
+    awaitable<> adopt_workspaces();
+    awaitable<> adopt(std::string handle);
+    awaitable<> begin_workspace(std::string handle);
+    awaitable<> claim_workspace(std::string handle);
+    awaitable<> begin_here(std::string handle, kept_state state);
+    awaitable<bool> begins_empty(std::string handle, std::uint64_t epoch);
+    awaitable<bool> begins_with_files(std::string handle, std::uint64_t epoch);
+    awaitable<bool> brings_back(sandbox_record record, std::uint64_t epoch);
+    bool may_begin_unclaimed(const std::string& handle) const;
+    std::vector<sandbox_record> all_here() const;
+    std::optional<sandbox_record> find_here(const std::string& id) const;
+    bool is_busy(const std::string& id) const;
+    std::filesystem::path folder_of(const std::string& id) const;
+    awaitable<std::filesystem::path> copy_of(sandbox_record record);
+    awaitable<std::filesystem::path> copy_of_workspace(sandbox_record record);
+    awaitable<> set_aside(sandbox_record lost);
+    void tell_next(const std::string& id, std::string sentence);
     awaitable<> take_back_released();
     awaitable<> keep_due();
     void note_deleted(const std::string& id);
@@ -115,15 +149,19 @@ private:
     static void count(std::string_view outcome);
 
     struct nothing_kept;
-    awaitable<std::optional<bool>> is_free(std::string handle, sandbox_claim owner, gone_question is_gone);
+    struct kept_sandbox;
+    struct taken_sandbox;
+    awaitable<kept_sandbox> look_at(std::string handle, sandbox_claim owner, gone_question is_gone);
     awaitable<bool> comes_free(std::string handle, sandbox_claim owner, gone_question is_gone);
     awaitable<sandbox_claim> claim_or_owner(std::string handle, sandbox_claim wanted);
-    awaitable<sandbox_claim> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
+    awaitable<taken_sandbox> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
     awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_file(passing_chunk chunk);
     awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
     void add_record(kept_record record);
+    awaitable<> bring_newest(std::string handle, std::uint64_t epoch,
+                             std::optional<snapshots::snapshot_manifest> manifest = std::nullopt);
     awaitable<std::filesystem::path> make_passing();
 
     asio::any_io_executor executor_;
@@ -131,11 +169,15 @@ private:
     sandbox_manager& sandboxes_;
     kernel_manager& kernels_;
     sandbox_bucket bucket_;
+    kept_workspaces workspaces_;
     std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
     std::map<std::string, sandbox_claim> claims_;
     std::map<std::string, bool> leaving_;  // for another server; true: nobody uses it any more
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
     bool looked_for_lost_ = false;
+    bool read_claims_ = false;  // since this server began
+    std::function<awaitable<bool>(std::string)> is_home_{};
+    bool adopted_ = false;
     std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this
     event woken_;                   // something is to be done
     bool away_ = false;             // the storage, as was logged

@@ -64,10 +64,10 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state
 {
     const auto ids = state.ids();
     std::set<std::string> known(ids.begin(), ids.end());
-    const auto copy = co_await kernels_.copy_aside(record);
+    const auto copy = co_await copy_of(record);
     std::optional<sandbox_error> refused;
     try {
-        state.workspace = co_await put_folder(copy.folder, record, state.epoch, known);
+        state.workspace = co_await put_folder(copy, record, state.epoch, known);
         std::map<std::string, kept_folder> all;
         for (const auto& each : sandboxes_.store().snapshots(record.id)) {
             const auto before = state.snapshots.find(each.id);
@@ -85,12 +85,12 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state
     } catch (const boost::system::system_error&) {
         throw;
     } catch (const object_store_error&) {
-        sandboxes_.remove_soon(record.owner, copy.folder);
+        sandboxes_.remove_soon(record.owner, copy);
         throw;
     } catch (const std::runtime_error& reason) {
-        refused.emplace("SnapshotStoreError", std::string("The sandbox could not be kept: ") + reason.what() + ".");
+        refused.emplace("SnapshotStoreError", std::string("It could not be kept: ") + reason.what() + ".");
     }
-    sandboxes_.remove_soon(record.owner, copy.folder);
+    sandboxes_.remove_soon(record.owner, copy);
     if (refused) throw sandbox_error(*refused);
 }
 
@@ -107,8 +107,10 @@ awaitable<> sandbox_vault::put_manifest(sandbox_record record, const kept_state&
 
 awaitable<> sandbox_vault::note_kept(std::string id, kept_state state)
 {
-    auto write = [folder = sandboxes_.places().folder(id), state] { write_kept(folder, state); };
+    if (const auto* principal = workspaces_.principal_of(id)) state.owner = *principal;
+    auto write = [folder = folder_of(id), state] { write_kept(folder, state); };
     co_await pool_.run(blocking_pool::server, std::move(write));
+    workspaces_.note_kept(id, state.used);
     state.workspace = {};
     state.snapshots.clear();
     known_[id] = std::move(state);
@@ -124,9 +126,16 @@ awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::
 // A server that claimed it and found this one alive has claimed it for this one again: what was kept is of before.
 awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, kept_state& state)
 {
-    const auto owner = co_await bucket_.owner_of(record.id);
+    auto owner = co_await bucket_.owner_of(record.id);
+    if (owner.epoch == 0 && kept_workspaces::has(record.id)) {
+        sandbox_claim first{1, sandboxes_.handles().node()};
+        owner = co_await claim_or_owner(record.id, std::move(first));
+    }
     if (owner.epoch <= state.epoch) co_return true;
     const bool own = owner.node == sandboxes_.handles().node();
+    bool is_brought = own && state.epoch == 0 && kept_workspaces::has(record.id);
+    if (is_brought) is_brought = co_await brings_back(record, owner.epoch);
+    if (is_brought) co_return false;
     if (own)
         state = kept_state{.epoch = owner.epoch, .released = state.released};
     else
@@ -143,7 +152,7 @@ awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
 // A sandbox that was released is used again only when nobody has claimed it after its manifest was put.
 awaitable<> sandbox_vault::keep_now(std::string id, bool release)
 {
-    const auto record = sandboxes_.store().find_of_any(id);
+    const auto record = find_here(id);
     if (!record || record->passing) co_return;
     auto state = co_await state_of(id);
     const bool takes_back = state.released && !release;
@@ -156,7 +165,7 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     const auto began = event::clock::now();
     if (is_new) {
         state.taken = sandbox_manager::now();
-        const bool busy = sandboxes_.is_busy(id);
+        const bool busy = is_busy(id);
         co_await keep_content(*record, state);
         state.used = busy ? record->last_used - before_last_use : record->last_used;
     }
@@ -169,16 +178,21 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     if (first) co_await bucket_.forget(id, state.epoch, false);
     count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
-    log::info("sandbox_kept",
-              {{"sandbox", id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
+    log::info(kept_workspaces::has(id) ? "workspace_kept" : "sandbox_kept",
+              {{kept_workspaces::has(id) ? "workspace" : "sandbox", id},
+               {"bytes", state.workspace.bytes},
+               {"released", release},
+               {"ms", took.count()}});
 }
 
 awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
 {
-    log::warning("sandbox_superseded", {{"sandbox", record.id}, {"by", owner.node}});
+    const bool is_workspace = kept_workspaces::has(record.id);
+    log::warning(is_workspace ? "workspace_superseded" : "sandbox_superseded",
+                 {{is_workspace ? "workspace" : "sandbox", record.id}, {"by", owner.node}});
     claims_[record.id] = std::move(owner);
     known_.erase(record.id);
-    auto work = sandboxes_.give_up(std::move(record));
+    auto work = is_workspace ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
     co_await uncancelled(std::move(work));
 }
 
@@ -192,9 +206,9 @@ std::vector<std::string> sandbox_vault::sandboxes()
 
 std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 {
-    auto all = sandboxes_.store().all();
+    auto all = stopped ? sandboxes_.store().all() : all_here();
     std::erase_if(all, [&](const auto& each) {
-        return each.passing || sandboxes_.is_busy(each.id) || (stopped && each.status != "stopped");
+        return each.passing || is_busy(each.id) || (stopped && each.status != "stopped");
     });
     std::ranges::sort(all, {}, &sandbox_record::last_used);
     std::vector<std::string> ids;
@@ -204,8 +218,9 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 
 void sandbox_vault::refuse_where_busy(const std::string& id) const
 {
-    if (sandboxes_.is_busy(id))
-        throw sandbox_error("StateError", "Something goes on in the sandbox " + id + ": wait for its end, or end it.");
+    const std::string what = kept_workspaces::has(id) ? "workspace " : "sandbox ";
+    if (is_busy(id))
+        throw sandbox_error("StateError", "Something goes on in the " + what + id + ": wait for its end, or end it.");
 }
 
 // Calls that had found the sandbox here before it left begin a moment later; those that come now wait for its move.
@@ -216,7 +231,7 @@ awaitable<> sandbox_vault::let_calls_in(std::string id)
     do {
         timer.expires_after(time_of_calls);
         co_await timer.async_wait(asio::use_awaitable);
-    } while (sandboxes_.is_busy(id) && event::clock::now() < until);
+    } while (is_busy(id) && event::clock::now() < until);
     refuse_where_busy(id);
     leaving_[id] = true;
 }
@@ -224,7 +239,7 @@ awaitable<> sandbox_vault::let_calls_in(std::string id)
 awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 {
     const turn mine = co_await turn::take(turns_, id);
-    const auto record = sandboxes_.store().find_of_any(id);
+    const auto record = find_here(id);
     if (!record || record->passing)
         throw sandbox_error("NotFound", "There is no sandbox " + id + " here that could move.");
     refuse_where_busy(id);
@@ -248,7 +263,8 @@ awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_question take)
 {
     sandbox_error why("StateError", "The sandbox moves to another server.");
-    if (record.status == "running") co_await sandboxes_.end_processes(record, std::move(why));
+    if (record.status == "running" && !kept_workspaces::has(record.id))
+        co_await sandboxes_.end_processes(record, std::move(why));
     co_await keep_now(record.id, true);
     const bool is_taken = co_await take();
     if (!is_taken) log::warning("sandbox_not_moved", {{"sandbox", record.id}});
@@ -260,7 +276,7 @@ awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_questio
 awaitable<> sandbox_vault::end_hand_over(sandbox_record record)
 {
     co_await keep_now(record.id, false);
-    if (sandboxes_.store().find_of_any(record.id))
+    if (find_here(record.id))
         throw sandbox_error("NodeUnreachable", "The other server did not take the sandbox " + record.id + ".");
 }
 

@@ -27,13 +27,30 @@ void write_file(const fs::path& file, const std::string& bytes)
     if (!open || !write_all(open.get(), bytes)) throw std::system_error(errno, std::generic_category(), file.string());
 }
 
+bool is_being_deleted(sandbox_store& store, const std::string& handle)
+{
+    return std::ranges::count(store.unfinished_deletes(), handle) != 0;
+}
+
 std::string moment(std::int64_t seconds)
 {
     return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
 }
 
+std::string note_on_workspace(const snapshots::snapshot_manifest& manifest)
+{
+    if (is_released(manifest, manifest.epoch))
+        return "The workspace has moved to another server: its files are all there, and what ran in it and its jobs "
+               "are "
+               "gone.";
+    return "The server " + manifest.node +
+           " that had the workspace is gone. It was brought to another one as it was kept at " +
+           moment(manifest.taken) + ": later changes are lost, and what ran in it and its jobs are gone.";
+}
+
 std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
+    if (kept_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
                "it and its jobs are gone.";
@@ -58,6 +75,18 @@ void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& fold
 /// The bucket has no snapshot of the sandbox.
 struct sandbox_vault::nothing_kept {};
 
+/// The newest snapshot, and whether its owner serves the sandbox no more: it has released it, or is gone.
+struct sandbox_vault::kept_sandbox {
+    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a workspace of which nothing was kept yet
+    std::optional<bool> is_free = true;
+};
+
+/// The owner after a claim of this server, and the snapshot where that is this server itself.
+struct sandbox_vault::taken_sandbox {
+    sandbox_claim owner;
+    std::optional<snapshots::snapshot_manifest> newest{};
+};
+
 awaitable<fs::path> sandbox_vault::make_passing()
 {
     auto make = [places = sandboxes_.places()] { return places.make_passing(); };
@@ -75,13 +104,21 @@ awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
 // The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
 awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, kept_state state)
 {
+    const bool is_workspace = kept_workspaces::has(manifest.handle);
+    const workspace_place at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_place();
     const auto place = sandboxes_.places().folder(manifest.handle);
     const kept_folder workspace{manifest.chunks, manifest.bytes};
     auto all = snapshots_in(manifest);
-    auto read = [manifest, workspace, all, place, passing, state, sealer = bucket_.sealer(), stop = stop_.get_token()] {
+    auto read = [manifest, workspace, all, place, passing, state, is_workspace, at, aside = sandboxes_.places(),
+                 sealer = bucket_.sealer(), stop = stop_.get_token()] {
         const auto fresh = passing / "sandbox";
         make_private_folder(fresh);
         read_folder(manifest, workspace, sealer, passing, fresh / "workspace", stop);
+        if (is_workspace) {
+            at.put(fresh / "workspace", aside);
+            write_kept(at.folder, state);
+            return;
+        }
         if (!all.empty()) make_private_folder(fresh / "snapshots");
         for (const auto& [id, folder] : all)
             read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
@@ -95,6 +132,7 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, f
 void sandbox_vault::add_record(kept_record record)
 {
     auto& about = record.about;
+    if (kept_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
     if (sandboxes_.store().find(about.owner, about.name))
         about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
     sandboxes_.store().insert(about);
@@ -105,6 +143,8 @@ void sandbox_vault::add_record(kept_record record)
 awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
 {
     const auto record = record_in(manifest);
+    if (kept_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
+        throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
     kept_state kept;
     kept.workspace.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
@@ -115,6 +155,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
     kept_state state;
     state.epoch = epoch;
+    if (kept_workspaces::has(manifest.handle)) state.owner = record.about.owner;
     std::string problem;
     try {
         if (failure) std::rethrow_exception(failure);
@@ -125,26 +166,27 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
         problem = reason.what();
     }
     sandboxes_.remove_soon(record.about.owner, passing);
-    if (!problem.empty())
-        throw sandbox_error("SnapshotStoreError", "The sandbox could not be brought here: " + problem);
+    if (!problem.empty()) throw sandbox_error("SnapshotStoreError", "It could not be brought here: " + problem);
     add_record(record);
     known_[manifest.handle] = state;
-    sandboxes_.cells().tell_next(manifest.handle, note_of(manifest));
+    tell_next(manifest.handle, note_of(manifest));
     count("brought");
-    log::info("sandbox_brought", {{"sandbox", manifest.handle},
-                                  {"from", manifest.node},
-                                  {"kept", moment(manifest.taken)},
-                                  {"bytes", manifest.bytes}});
+    const bool is_workspace = kept_workspaces::has(manifest.handle);
+    log::info(is_workspace ? "workspace_brought" : "sandbox_brought",
+              {{is_workspace ? "workspace" : "sandbox", manifest.handle},
+               {"from", manifest.node},
+               {"kept", moment(manifest.taken)},
+               {"bytes", manifest.bytes}});
 }
 
-// Whether the owner serves the sandbox no more: it has released it, or is gone.
-awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbox_claim owner, gone_question is_gone)
+awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle, sandbox_claim owner,
+                                                              gone_question is_gone)
 {
-    const auto newest = co_await bucket_.newest(handle);
-    if (!newest) throw nothing_kept();
-    if (is_released(*newest, owner.epoch)) co_return true;
-    const auto gone = co_await is_gone(owner.node);
-    co_return gone;
+    kept_sandbox kept;
+    kept.newest = co_await bucket_.newest(handle);
+    if (!kept.newest && !kept_workspaces::has(handle)) throw nothing_kept();
+    if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
+    co_return kept;
 }
 
 // A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
@@ -152,10 +194,12 @@ awaitable<std::optional<bool>> sandbox_vault::is_free(std::string handle, sandbo
 awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owner, gone_question is_gone)
 {
     const auto until = event::clock::now() + patience_with_owner;
-    std::optional<bool> free;
-    do free = co_await is_free(handle, owner, is_gone);
-    while (!free && event::clock::now() < until);
-    if (free.value_or(false)) co_return true;
+    std::optional<bool> is_free;
+    do {
+        const auto kept = co_await look_at(handle, owner, is_gone);
+        is_free = kept.is_free;
+    } while (!is_free && event::clock::now() < until);
+    if (is_free.value_or(false)) co_return true;
     asio::steady_timer timer(executor_, before_next_question);
     co_await timer.async_wait(asio::use_awaitable);
     co_return false;
@@ -170,41 +214,64 @@ awaitable<sandbox_claim> sandbox_vault::claim_or_owner(std::string handle, sandb
 }
 
 // The owner may have come back, or have taken back what it had released, while the claim was on its way. It looks for
-// claims after that, and this server looks at the owner after its claim, so one of them sees the other.
-awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_claim before, gone_question is_gone)
+// claims after that, and this server looks at the owner after its claim, so one of them sees the other. The snapshot is
+// that of this look, because the storage may be slow and somebody waits.
+awaitable<sandbox_vault::taken_sandbox> sandbox_vault::take_over(std::string handle, sandbox_claim before,
+                                                                 gone_question is_gone)
 {
     const auto& own = sandboxes_.handles().node();
     sandbox_claim wanted{before.epoch + 1, own};
-    auto now = co_await claim_or_owner(handle, wanted);
-    if (now.node != own) co_return now;
-    const auto free = co_await is_free(handle, before, std::move(is_gone));
-    if (free.value_or(false)) co_return now;
-    wanted = {now.epoch + 1, before.node};
-    now = co_await claim_or_owner(handle, wanted);
-    co_return now;
+    taken_sandbox taken{before};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    if (taken.owner.node != own) co_return taken;
+    auto kept = co_await look_at(handle, before, std::move(is_gone));
+    if (kept.is_free.value_or(false)) {
+        taken.newest = std::move(kept.newest);
+        co_return taken;
+    }
+    wanted = {taken.owner.epoch + 1, before.node};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    co_return taken;
 }
 
 awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
 {
     const auto& own = sandboxes_.handles().node();
-    if (sandboxes_.store().find_of_any(handle)) co_return own;
+    if (find_here(handle)) co_return own;
     auto owner = co_await bucket_.owner_of(handle);
     if (owner.epoch == 0)
         claims_.erase(handle);  // it was deleted
     else
         claims_[handle] = owner;
+    // Its snapshot is there until the bucket has forgotten it.
+    if (owner.node == own && (deleted_.contains(handle) || is_being_deleted(sandboxes_.store(), handle)))
+        throw nothing_kept();
+    taken_sandbox taken{owner};
     if (owner.node != own) {
         if (owner.node != node) co_return owner.node;
         const bool free = co_await comes_free(handle, owner, is_gone);
         if (!free) co_return node;
-        owner = co_await take_over(handle, owner, std::move(is_gone));
-        if (owner.node != own) co_return owner.node;
+        taken = co_await take_over(handle, owner, std::move(is_gone));
+        if (taken.owner.node != own) co_return taken.owner.node;
     }
-    auto manifest = co_await bucket_.newest(handle);
-    if (!manifest) throw nothing_kept();
-    auto work = bring(*std::move(manifest), owner.epoch);
-    co_await uncancelled(std::move(work));
+    co_await bring_newest(std::move(handle), taken.owner.epoch, std::move(taken.newest));
     co_return own;
+}
+
+// A caller has one workspace, so one of which nothing was kept begins anew.
+awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
+                                        std::optional<snapshots::snapshot_manifest> manifest)
+{
+    const bool is_here = co_await begins_with_files(handle, epoch);
+    if (is_here) co_return;
+    if (!manifest) manifest = co_await bucket_.newest(handle);
+    if (!manifest) {
+        const bool begun = co_await begins_empty(std::move(handle), epoch);
+        if (!begun) throw nothing_kept();
+        co_return;
+    }
+    auto work = bring(*std::move(manifest), epoch);
+    co_await uncancelled(std::move(work));
 }
 
 awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)

@@ -9,9 +9,9 @@ const OTHERS = ["server-session-lifecycle", "server-sse-polling", "json-schema-2
 
 const server = await start_fixture();
 const rows = [];
-const sets = [["0.1.16", await run_suite("conformance-0.1", server, ["--suite", "all"])]];
+const sets = [["0.1.16", await run_suite("conformance-0.1", server.port, ["--suite", "all"])]];
 for (const revision of ["2025-11-25", "2026-07-28"]) {
-    sets.push([`0.2 ${revision}`, await run_suite("conformance-0.2", server, ["--requirements", revision])]);
+    sets.push([`0.2 ${revision}`, await run_suite("conformance-0.2", server.port, ["--requirements", revision])]);
 }
 for (const name of OTHERS) {
     const found = sets.flatMap(([suite, run]) => scenarios(run).filter((each) => each.name === name).map((each) => ({ suite, run, ...each })));

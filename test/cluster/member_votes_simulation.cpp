@@ -127,7 +127,7 @@ private:
         for (const auto& each : std::exchange(members_[i].unread, {})) take(i, each);
         const auto own = clock_of(i);
         if (own >= members_[i].next_beat) {
-            members_[i].next_beat = own + 1s;
+            members_[i].next_beat = own + 500ms;
             send_to_all(i, message::kind::beat, i);
         }
         const auto about = any();

@@ -16,6 +16,7 @@ bool all_in_touch(three_servers& all)
 
 const std::string beat = "POST /member/beat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
 const std::string vote = "POST /member/vote?about=n3 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
+const std::string changed = "POST /member/changed?list=tools HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n";
 
 }  // namespace
 
@@ -41,6 +42,19 @@ TEST_CASE("two members agree that the third one is gone, and do not while it ans
     CHECK(eventually([&] { return !all.is_gone("n1", "n3", 0s); }));
 }
 
+TEST_CASE("a member promises something only where it agrees that another one is gone")
+{
+    three_servers all;
+    REQUIRE(all_in_touch(all));
+    CHECK_FALSE(all.is_gone("n1", "n3", 20s));
+    CHECK_FALSE(all.has_promised("n1"));
+    CHECK_FALSE(all.has_promised("n2"));
+    all.stop("n3");
+    CHECK(all.is_gone("n1", "n3", 20s));
+    CHECK(all.has_promised("n1"));
+    CHECK(all.has_promised("n2"));
+}
+
 TEST_CASE("a member without the others is cut off, has no verdict, and looks again before it is in touch")
 {
     three_servers all;
@@ -63,10 +77,10 @@ TEST_CASE("a look that fails is taken again, and the member is not in touch befo
     CHECK(all.calls("n1") == std::vector<std::string>{"failed", "failed", "in_touch"});
 }
 
-TEST_CASE("beats and votes are taken at the members' port alone, from members")
+TEST_CASE("beats, votes and changes of lists are taken at the members' port alone, from members")
 {
     three_servers all;
-    for (const auto& question : {beat, vote}) {
+    for (const auto& question : {beat, vote, changed}) {
         raw_client client(all.port("n1"));
         CHECK(client.request(question + "Authorization: Bearer token-of-ann-0123456789\r\n\r\n").status == 404);
         CHECK(client.request(question + "\r\n").status == 404);

@@ -6,6 +6,7 @@
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,11 @@ public:
     std::vector<std::string> calls(const std::string& name);
     void fail_looks(const std::string& name, int times);  ///< that many calls at coming in touch throw
 
+    bool has_promised(const std::string& name) const  ///< in a file, for its next life
+    {
+        return std::filesystem::exists(servers_.at(name)->promises.path / "promises");
+    }
+
     const certificates::pair& certificate(const std::string& name) const { return own_.at(name); }
     std::uint16_t port(const std::string& name) const { return servers_.at(name)->port; }
     std::uint16_t entrance(const std::string& name) const { return entrances_.at(name); }
@@ -52,6 +58,7 @@ private:
         bool take_beat(std::string_view from) override { return watch.take_beat(from); }
         bool vote(std::string_view from, std::string_view about) override { return watch.vote(from, about); }
         awaitable<bool> take(std::string, std::string) override { co_return false; }
+        bool take_list_change(std::string_view, std::string_view) override { return false; }
 
         awaitable<> came_in_touch();
         awaitable<> was_cut_off();

@@ -123,10 +123,9 @@ gateways member_server::add(asio::io_context& io, server_core& core)
     core.tools().add(std::make_unique<whose_tool>("whose", config_.sandbox_node, calls_));
     core.tools().add(std::make_unique<waits_tool>("waits", config_.sandbox_node, waits_));
     core.tools().add(std::make_unique<places_tool>(config_.sandbox_node, calls_));
-    core.work_with(cluster_->calls);
+    cluster_->join(core);
     gateways to;
-    to.members = &cluster_->requests;
-    to.cluster = cluster_.get();
+    cluster_->join(to);
     to.administration = &administration_;
     to.files = parts_.files;
     to.node = config_.sandbox_node;

@@ -36,6 +36,7 @@ port = 9000
 [upstream.files]
 command = ["npx", "-y", "a,b"]
 env = { TOKEN = "x" }
+image = "node:22-slim"
 network = ["api.example.com"]
 
 [upstream.plain]
@@ -57,6 +58,8 @@ command = "python3  server.py"
     const auto& files = loaded.values.upstreams[1];
     CHECK(files.command == std::vector<std::string>{"npx", "-y", "a,b"});
     CHECK(files.env == upstream_entry::secrets{{"TOKEN", "x"}});
+    CHECK(files.image == "node:22-slim");
+    CHECK(holds(files.shown(), "; image node:22-slim; network api.example.com"));
     CHECK(files.network == std::vector<std::string>{"api.example.com"});
     CHECK(files.serves(""));
     CHECK(files.offers("anything"));
@@ -77,6 +80,8 @@ TEST_CASE("entries of upstream servers that cannot be used are refused with key 
     refused("url = \"https://a\"\ncommand = \"b\"", "either url or command");
     refused("url = \"ftp://a\"", "upstream.one.url");
     refused("url = 7", "upstream.one.url");
+    refused("url = \"https://a\"\nimage = \"b\"", "upstream.one.image");
+    refused("command = \"a\"\nimage = []", "upstream.one.image");
     refused("command = []", "upstream.one.command");
     refused("command = [7]", "upstream.one.command");
     refused("command = \"a\\nb\"", "upstream.one.command");

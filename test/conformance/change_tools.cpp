@@ -22,7 +22,7 @@ tool_definition definition_of(std::string name, std::string description)
 class tool_change final : public tool {
 public:
     explicit tool_change(server_core& core)
-        : core_(core), definition_(definition_of("test_trigger_tool_change", "Adds a tool or takes it away"))
+        : core_(core), definition_(definition_of("test_trigger_tool_change", "Adds a tool and takes it away"))
     {
     }
 
@@ -31,10 +31,8 @@ public:
     awaitable<tool_result> call(tool_context&, json::object) override
     {
         auto& tools = core_.tools();
-        if (tools.find(dynamic_name))
-            tools.remove(dynamic_name);
-        else
-            tools.add(make_tool(std::string(dynamic_name), "Comes and goes", dynamic));
+        tools.add(make_tool(std::string(dynamic_name), "Comes and goes", dynamic));
+        tools.remove(dynamic_name);  // the servers of a cluster have the same tools
         co_return text_result("The list of tools has changed");
     }
 

@@ -175,6 +175,37 @@ TEST_CASE("bytes, connections and silence have limits")
     CHECK(ticket->refusals().back().rule == "bytes");
 }
 
+TEST_CASE("tickets of one account move so much together, and connect no more when it is used up")
+{
+    struct of_all final : byte_account {
+        bool take(std::uint64_t bytes) override { return (moved += bytes) < 150'000; }
+        std::string refusal() override { return "Nothing is left."; }
+        std::uint64_t moved = 0;
+    };
+    guard_stage s;
+    s.web.on("/some", send(answer(std::string(90'000, 'x'))));
+    const auto account = std::make_shared<of_all>();
+    const auto first = s.guard.issue("one"), second = s.guard.issue("other");
+    for (const auto& each : {first, second}) each->charge_to(account);
+    auto client = s.client(*first);
+    client.write(s.get(s.web.url("/some")));
+    CHECK(client.read_answer().size() > 90'000);
+    CHECK(first->refusals().empty());
+    auto other = s.client(*second);
+    other.write(s.get(s.web.url("/some")));
+    CHECK(other.read_rest().size() < 90'000);
+    REQUIRE(second->refusals().size() == 1);
+    CHECK(second->refusals()[0].rule == "bytes");
+    CHECK(second->refusals()[0].sentence == "Nothing is left.");
+    const auto connections = s.web.connections;
+    auto late = s.client(*first);
+    late.write(s.get(s.web.url("/some")));
+    const auto reply = late.read_answer();
+    CHECK(has(reply, "503 Service Unavailable"));
+    CHECK(has(reply, "Nothing is left."));
+    CHECK(s.web.connections == connections);
+}
+
 TEST_CASE("an upstream without a valid answer is answered with 502, and the ticket keeps what it did")
 {
     guard_stage s;

@@ -295,7 +295,7 @@ TEST_CASE("a request with a secret asks for no part of an answer")
     CHECK(has(s.last(), "Range: bytes=0-3"));
 }
 
-TEST_CASE("a WebSocket goes on as raw bytes, still masked")
+TEST_CASE("a WebSocket goes on, still masked")
 {
     secret_stage s;
     s.door.web.on("/ws", send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -311,6 +311,35 @@ TEST_CASE("a WebSocket goes on as raw bytes, still masked")
     CHECK(has(reply, "101 Switching Protocols"));
     CHECK(has(reply, "\x81\x22<" + stand_in + ">"));
     CHECK_FALSE(has(reply, hidden));
+}
+
+TEST_CASE("a secret that a WebSocket splits over frames is masked, and a ping in between stays where it is")
+{
+    secret_stage s;
+    const std::string mask(stand_in), first = hidden.substr(0, 5), second = hidden.substr(5);
+    const std::string start = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    const std::string frames =
+        std::string("\x01\x05") + first + "\x89\x02hi" + "\x80" + static_cast<char>(second.size() + 1) + second + "!";
+    s.door.web.on("/ws", send(start + frames));
+    s.door.web.on("/end", {{step::kind::close, {}, {}}});
+    const auto reply = s.ask(s.door.get("/ws", "Upgrade: websocket\r\nConnection: Upgrade\r\n") + s.door.get("/end"));
+    CHECK(has(reply, std::string("\x01\x05") + mask.substr(0, 5) + "\x89\x02hi\x80" +
+                         static_cast<char>(second.size() + 1) + mask.substr(5) + "!"));
+}
+
+TEST_CASE("a WebSocket with an extension, or of frames that are none, is ended before a secret passes")
+{
+    secret_stage s;
+    const std::string upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\n";
+    const std::string start = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+    s.door.web.on("/ws", send(start + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n\xc1\x05hello"));
+    auto reply = s.ask(s.door.get("/ws", upgrade));
+    CHECK(has(reply, "502 Bad Gateway"));
+    CHECK_FALSE(has(reply, "hello"));
+    s.door.web.on("/ws", send(start + "\r\n\xc1\x05hello"));
+    reply = s.ask(s.door.get("/ws", upgrade));
+    CHECK(has(reply, "101 Switching Protocols"));
+    CHECK_FALSE(has(reply, "hello"));
 }
 
 TEST_CASE("an answer that is cut off ends the client's connection without its end")

@@ -31,9 +31,10 @@ struct server {
         config.has_api_keys = true;
         logins = std::make_unique<gatekeeper>(io.get_executor(), config, document_fetch());
     }
-    admission judge(const std::string& token, std::string_view peer = "192.0.2.1")
+    admission judge(const std::string& token, std::string_view peer = "192.0.2.1", digest_memo* digests = nullptr)
     {
         credentials of;
+        of.digests = digests;
         of.scheme = "bearer";
         of.token = token;
         of.peer = peer;
@@ -83,6 +84,33 @@ TEST_CASE("a key is a login with its rights, and its secret is not in the store"
     CHECK_FALSE(at.judge("").who);
     CHECK_FALSE(at.judge("cmk_" + key.id + "_" + std::string(43, 'A')).who);
     CHECK_FALSE(at.judge(api_key::make().text()).who);
+}
+
+TEST_CASE("a connection that has brought a good secret is judged by that of each request")
+{
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
+    const auto anns = api_key::make(), bobs = api_key::make();
+    store.add(record_of(anns, "ann"));
+    store.add(record_of(bobs, "bob"));
+    server at(place.path);
+    digest_memo digests;
+    const auto judge = [&](const std::string& token) {
+        const auto judged = at.judge(token, "192.0.2.1", &digests);
+        return judged.who ? judged.who->principal : std::string();
+    };
+    auto other = anns;
+    other.secret.back() = other.secret.back() == 'A' ? 'B' : 'A';
+    for (int i = 0; i < 2; ++i) {
+        CHECK(judge(anns.text()) == "ann");
+        CHECK(judge(other.text()).empty());
+        CHECK(judge("cmk_" + bobs.id + "_" + anns.secret).empty());
+        CHECK(judge(bobs.text()) == "bob");
+        CHECK(judge(bobs.text()) == "bob");
+    }
+    CHECK(digests.of("") == sha256_hex(""));
+    CHECK(digests.of(std::string(5000, 'a')) == sha256_hex(std::string(5000, 'a')));
+    CHECK(digests.of("") == sha256_hex(""));
 }
 
 TEST_CASE("keys that are revoked, expired or used from elsewhere are refused with the reason")

@@ -199,3 +199,54 @@ TEST_CASE("what a principal has elsewhere is taken off its limits, and the refus
     s.limits.count_elsewhere({});
     CHECK(s.limits.of("ann").sandboxes == 3);
 }
+
+TEST_CASE("the bytes of an hour may move at once, then they come back evenly")
+{
+    constexpr std::uint64_t mib = 1u << 20;
+    stage s;
+    s.config.auth_quotas = {"ann:network=60"};
+    CHECK(s.limits.take_network("ann", 40 * mib));
+    CHECK(s.limits.take_network("ann", 20 * mib));
+    CHECK_FALSE(s.limits.take_network("ann", 0));
+    CHECK_FALSE(s.limits.take_network("ann", 1));
+    CHECK(s.limits.network_wait("ann") > 60s);
+    CHECK(s.limits.network_wait("ann") < 61s);
+    s.now += 62s;
+    CHECK(s.limits.take_network("ann", 0));
+    CHECK(s.limits.take_network("ann", mib / 2));
+    s.now += 1h;
+    CHECK(s.limits.take_network("ann", 60 * mib));
+    CHECK_FALSE(s.limits.take_network("ann", mib));
+    CHECK(s.limits.take_network("bob", 1000 * mib));
+    CHECK(s.limits.network_wait("bob") == 0ms);
+}
+
+TEST_CASE("another limit of bytes counts at once, and a smaller one for who had saved more")
+{
+    constexpr std::uint64_t mib = 1u << 20;
+    stage s;
+    s.keep("ann", "network", 1);
+    CHECK_FALSE(s.limits.take_network("ann", 2 * mib));
+    s.keep("ann", "network", 10);
+    s.now += 2s;
+    CHECK(s.limits.take_network("ann", mib));
+    s.keep("ann", "network", 2);
+    s.now += 2s;
+    CHECK_FALSE(s.limits.take_network("ann", 3 * mib));
+    s.keep("ann", "network", 0);
+    s.now += 2s;
+    CHECK(s.limits.take_network("ann", 100 * mib));
+}
+
+TEST_CASE("who has used its bytes is not forgotten among many principals within the hour")
+{
+    stage s;
+    s.config.auth_quotas = {"ann:network=1"};
+    CHECK_FALSE(s.limits.take_network("ann", 2u << 20));
+    for (const auto pause : {2min, 10min}) {
+        s.now += pause;
+        for (int i = 0; i < 10'001; ++i)
+            s.limits.of("other " + std::to_string(i) + "/" + std::to_string(pause.count()));
+    }
+    CHECK_FALSE(s.limits.take_network("ann", 0));
+}

@@ -63,6 +63,22 @@ TEST_CASE("discovery describes the server and may be cached")
     CHECK_FALSE(later.at("_meta").as_object().at(reserved_name::server_info).as_object().contains("icons"));
 }
 
+TEST_CASE("tools have the icon of what they need, in revisions that know icons")
+{
+    harness server;
+    add(server, "echo", echo);
+    const auto modern = result_of(server.modern("tools/list"));
+    CHECK(modern.at("tools").as_array().size() == 1);
+    for (const auto& each : modern.at("tools").as_array()) {
+        const auto& icon = each.at("icons").as_array().at(0).as_object();
+        CHECK(icon.at("mimeType").as_string() == "image/svg+xml");
+        CHECK(icon.at("src").as_string().starts_with("data:image/svg+xml;base64,PHN2Zy"));
+    }
+    server.initialize("2025-06-18");
+    const auto older = result_of(server.request("tools/list"));
+    CHECK_FALSE(older.at("tools").as_array().at(0).as_object().contains("icons"));
+}
+
 TEST_CASE("methods of the older revisions are gone")
 {
     harness server;

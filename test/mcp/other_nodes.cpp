@@ -48,11 +48,16 @@ public:
         co_return name == "theirs" || name.empty() ? "n2" : "";
     }
     bool is_own(std::string_view node) const override { return node == "n1"; }
-    awaitable<std::string> node_for_new(const caller&) override { co_return "n2"; }
+    awaitable<std::string> node_for_new(const caller&, std::string name, bool anywhere) override
+    {
+        co_return anywhere || name == "theirs" ? "n2" : "";
+    }
     awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
     std::string known_home_of(const caller&) const override { return home; }
+    std::string workspace_of(const caller&) const override { return workspace; }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
     awaitable<std::vector<answer>> ask_holders(served_request&) override { co_return lists; }
+    void tell_list_changed(const std::string& list) override { changed_lists.push_back(list); }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override
     {
@@ -64,9 +69,11 @@ public:
     std::deque<json::object> results;
     std::vector<answer> lists;
     std::vector<order> calls, observed;
+    std::vector<std::string> changed_lists;
     std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
     std::string home;                  // of every workspace
+    std::string workspace;             // the handle of every workspace
     std::optional<std::string> again;  // where sandboxes of n2 are now
     std::vector<std::string> looked_for;
     bool unreachable = false;
@@ -200,6 +207,21 @@ TEST_CASE("what is about the workspace goes to its home, and what a result had n
     CHECK(read({{"path", "/workspace/" + there}}) == 3);
 }
 
+TEST_CASE("a workspace whose home does not answer is looked for by its handle, and answered here when it has come")
+{
+    cluster_of_two c;
+    c.add_about("read", unnamed_subject::workspace);
+    c.nodes.home = "n2";
+    c.nodes.unreachable = true;
+    const auto read = [&] { return c.server.modern("tools/call", call_params("read", {{"text", "hi"}})); };
+    CHECK(result_of(read()).at("structuredContent").at("error_type") == "NodeUnreachable");
+    CHECK(c.nodes.looked_for.empty());
+    c.nodes.workspace = "wsp_home_0123456789abcdef0123456789abcdef";
+    c.nodes.again = "";
+    CHECK(result_of(read()).at("structuredContent").at("text") == "hi");
+    CHECK(c.nodes.looked_for == std::vector<std::string>{c.nodes.workspace});
+}
+
 TEST_CASE("a resource of the workspace is at its home")
 {
     cluster_of_two c;
@@ -302,4 +324,18 @@ TEST_CASE("a subscription to a task of another node hears what that says of it")
     CHECK(heard.at("method") == "notifications/tasks");
     CHECK(heard.at("params").at("status") == "completed");
     CHECK(heard.at("params").at("_meta").as_object().contains("io.modelcontextprotocol/subscriptionId"));
+}
+
+TEST_CASE("a list that changes is told to the other nodes, and one that changes there to the clients here")
+{
+    cluster_of_two c;
+    json::object params{{"notifications", json::object{{"toolsListChanged", true}}}};
+    c.server.start_modern("subscriptions/listen", std::move(params), json::object());
+    CHECK(c.server.next().at("method") == "notifications/subscriptions/acknowledged");
+    add(c.server, "more", echo, owned_schema);
+    CHECK(c.server.next().at("method") == "notifications/tools/list_changed");
+    CHECK(c.nodes.changed_lists == std::vector<std::string>{"tools"});
+    c.server.core.list_changed_elsewhere("tools");
+    CHECK(c.server.next().at("method") == "notifications/tools/list_changed");
+    CHECK(c.nodes.changed_lists.size() == 1);
 }

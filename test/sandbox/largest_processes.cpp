@@ -15,7 +15,7 @@
 namespace cmcp::sandbox::test {
 namespace {
 
-constexpr std::size_t mib = 1 << 20;
+constexpr std::size_t megabyte = 1 << 20;
 
 /// A process that has filled `bytes` and waits for its end.
 class holder {
@@ -28,8 +28,8 @@ public:
         if (pid_ == 0) {
             std::vector<char> all(bytes);
             std::memset(all.data(), 7, all.size());
-            const bool told = ::write(filled[1], "x", 1) == 1;
-            while (told) ::pause();
+            const bool written = ::write(filled[1], "x", 1) == 1;
+            while (written) ::pause();
             ::_exit(1);
         }
         ::close(filled[1]);
@@ -87,24 +87,24 @@ struct few_processes {
 
 TEST_CASE("of processes above the limit the largest is ended alone")
 {
-    holder large(96 * mib), small(24 * mib);
+    holder large(96 * megabyte), small(24 * megabyte);
     const few_processes two;
     usage_meter meter = two.meter({&large, &small});
-    CHECK_FALSE(meter.end_largest(512 * mib));
+    CHECK_FALSE(meter.end_largest(512 * megabyte));
     CHECK_FALSE(large.was_killed());
-    CHECK(meter.end_largest(100 * mib));
+    CHECK(meter.end_largest(100 * megabyte));
     large.wait_for_end();
     CHECK_FALSE(small.was_killed());
 }
 
 TEST_CASE("once the largest process has ended, none is ended in its place")
 {
-    holder large(96 * mib), small(24 * mib);
+    holder large(96 * megabyte), small(24 * megabyte);
     const few_processes two;
     usage_meter meter = two.meter({&large, &small});
-    CHECK(meter.measure(100 * mib).memory > 100 * mib);
+    CHECK(meter.measure(100 * megabyte).memory > 100 * megabyte);
     large.end();
-    CHECK_FALSE(meter.end_largest(100 * mib));
+    CHECK_FALSE(meter.end_largest(100 * megabyte));
     CHECK_FALSE(small.was_killed());
 }
 

@@ -21,7 +21,7 @@ struct network_rig {
 
     std::string hosts(const std::optional<network_wish>& wish, scope_set scopes = scope_set::all())
     {
-        sandbox_network network(io.get_executor(), config, backend, store);
+        sandbox_network network(io.get_executor(), config, backend, store, limits);
         caller who;
         who.scopes = scopes;
         return network.hosts_of(who, wish);
@@ -29,6 +29,7 @@ struct network_rig {
 
     asio::io_context io;
     settings config;
+    quotas limits{config};
     backend_with_doors backend;
     test::temporary_folder folder;
     sandbox_store store{folder.path / "records"};
@@ -92,4 +93,24 @@ TEST_CASE("a network that asks is kept as such, beside its hosts")
     CHECK_THROWS_WITH(rig.hosts(wish, scope_set(scope::run) | scope::sandboxes), Catch::Contains("mcp:web"));
     rig.config.sandbox_network_ask = {};
     CHECK_THROWS_WITH(rig.hosts(wish), Catch::Contains("SANDBOX_NETWORK_ASK"));
+}
+
+TEST_CASE("the hosts of a network that answers have allowed are told apart from those of its list")
+{
+    network_rig rig({"none"}, {"*.example"});
+    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store);
+    const auto answered = [&](const std::string& hosts) {
+        sandbox_record record;
+        record.network = hosts;
+        return network.answers_of(record).for_sandbox;
+    };
+    CHECK(answered("").empty());
+    CHECK(answered("a.example").empty());
+    CHECK(answered("?,a.example").empty());
+    CHECK(answered("?,a.example,?,b.example:443,c.example:80") ==
+          std::vector<std::string>{"b.example:443", "c.example:80"});
+    sandbox_record record;
+    record.network = "?,?,b.example:443";
+    CHECK(sandbox_network::asks_in(record));
+    CHECK(sandbox_network::hosts_in(record) == std::vector<std::string>{"b.example:443"});
 }

@@ -67,6 +67,7 @@ TEST_CASE("a sandbox has the secrets of its principal, its own and everybody's, 
     CHECK(s.names(secrets_stage::sandbox("sbx_x", "ann", "*")) == "A C F G");
     CHECK(s.names(secrets_stage::sandbox("sbx_x", "ann", "api.test:8443")).empty());
     CHECK(s.names(secrets_stage::sandbox("sbx_x", "ann", "!api.test,10.0.0.0/8")).empty());
+    CHECK(s.names(secrets_stage::sandbox("sbx_x", "ann", "?,api.test,?,other.test:443")) == "A C F");
 }
 
 TEST_CASE("names below a name meet in both directions")

@@ -119,6 +119,30 @@ class Displays(Notebook):
         self.assertEqual(self.run_cell("fig, axes = plt.subplots(); fig"), "<Figure size 640x480 with 1 Axes> [.displays/0001.png]")
         self.assertEqual(sorted(path.name for path in self.place.glob("*.png")), ["own.png", "plot-1.png", "plot-2.png"])
 
+    def need(self, module):
+        if "ModuleNotFoundError" in self.fails(f"import {module}\nimport no_such") and module in self.kernel.errors():
+            self.skipTest(f"{module} is not installed")
+
+    def test_figures_of_plotly_are_shown_once_however_it_is_said(self):
+        self.need("plotly")
+        self.run_cell("import plotly.graph_objects as go, plotly.io as pio\nfigure = go.Figure(go.Bar(x=[1, 2], y=[3, 4]))")
+        for code in "figure", "figure.show()", "pio.show(figure)", "pio.show(figure.to_dict())", "display(figure)":
+            self.run_cell(code)
+            (kinds, files), = self.shown()
+            self.assertEqual(kinds[:3], ["text/plain", "application/vnd.plotly.v1+json", "text/html"], code)
+            data = json.loads((self.place / files["application/vnd.plotly.v1+json"]).read_text())["data"]
+            self.assertEqual((data[0]["type"], data[0]["y"]), ("bar", [3, 4]))
+            self.assertLess((self.place / files["text/html"]).stat().st_size, 100_000)
+
+    def test_charts_of_altair_are_shown_once_however_it_is_said(self):
+        self.need("altair")
+        self.run_cell("import altair\nchart = altair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')")
+        for code in "chart", "chart.show()", "chart.display()":
+            self.run_cell(code)
+            (kinds, files), = self.shown()
+            self.assertRegex(kinds[-1], r"^application/vnd.vegalite.v\d\+json$", code)
+            self.assertEqual(json.loads((self.place / files[kinds[-1]]).read_text())["mark"], "bar")
+
 
 class Magics(Notebook):
     def test_commands_print_in_their_place_and_see_variables(self):

@@ -81,6 +81,21 @@ TEST_CASE("in a sandbox where a caller with fewer scopes has run something, nobo
     CHECK(rights.login_of(all.text(), "sbx_a")->scopes.covers(scope::web));
 }
 
+// Its keys run with the ticket of the shell that another caller opened.
+TEST_CASE("a caller with fewer scopes who types in a shell takes them from the shell's ticket", "[code]")
+{
+    const auto config = with_tools("all");
+    tool_rights rights(config);
+    const auto shell = rights.give(caller_with(scope_set::ordinary()), "sbx_a");
+    rights.limit_to(caller_with(scope_set(scope::run)), "sbx_b");
+    CHECK(rights.login_of(shell.text(), "sbx_a")->scopes.covers(scope::web));
+    rights.limit_to(caller_with(scope_set::all()), "sbx_a");
+    CHECK_FALSE(rights.login_of(shell.text(), "sbx_a")->scopes.covers(scope::admin));
+    rights.limit_to(caller_with(scope_set(scope::run)), "sbx_a");
+    CHECK_FALSE(rights.login_of(shell.text(), "sbx_a")->scopes.covers(scope::web));
+    CHECK(rights.login_of(shell.text(), "sbx_a")->scopes.covers(scope::run));
+}
+
 TEST_CASE("where no tools are offered, nobody gets a ticket", "[code]")
 {
     const auto config = with_tools("none");

@@ -156,10 +156,17 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.close_connection = True
-        text = f"you are {key}".encode()
-        self.connection.sendall(bytes([0x81, len(text)]) + text)
-        while (data := self.connection.recv(65536)):
-            self.connection.sendall(data)
+        frame = lambda first, text: self.connection.sendall(bytes([first, len(text)]) + text)
+        key = key.encode()
+        frame(0x81, b"you are " + key)
+        if "split" in self.path:    # a message in three frames, with a ping between them
+            frame(0x01, b"in parts " + key[:7])
+            frame(0x89, b"ping")
+            frame(0x00, key[7:20])
+            frame(0x80, key[20:] + b" end")
+        while (head := self.rfile.read(6)):     # frames of at most 125 bytes, as clients mask them
+            mask = head[2:]
+            frame(0x81, bytes(byte ^ mask[at % 4] for at, byte in enumerate(self.rfile.read(head[1] & 0x7f))))
 
     def log_message(self, *_):
         pass

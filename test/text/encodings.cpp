@@ -1,6 +1,7 @@
 #include "text/encodings.hpp"
 #include "test/support/catch.hpp"
 #include "text/random_id.hpp"
+#include "text/signature.hpp"
 #include "text/time_text.hpp"
 #include "text/utf8_text.hpp"
 #include "text/words.hpp"
@@ -52,4 +53,18 @@ TEST_CASE("words are joined, and the nearest is the one with the fewest changes"
     CHECK(joined({}, ", ").empty());
     CHECK(joined({"a", "", "b"}, ",") == "a,,b");
     CHECK(nearest_of(std::vector<std::string>{"serve", "stdio"}, "sreve") == "serve");
+}
+
+TEST_CASE("secrets are the same where every byte is, whichever differs")
+{
+    for (const std::size_t size : {0u, 1u, 7u, 8u, 9u, 64u, 700u}) {
+        const std::string secret(size, 's');
+        CHECK(same_secret(secret, secret));
+        CHECK_FALSE(same_secret(secret + "s", secret));
+        for (std::size_t at = 0; at < size; ++at) {
+            auto sent = secret;
+            sent[at] = static_cast<char>(sent[at] ^ '\x80');
+            if (same_secret(sent, secret)) FAIL("byte " << at << " of " << size);
+        }
+    }
 }

@@ -4,8 +4,10 @@
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
 #include "test/transport/idle_administration.hpp"
+#include "text/encodings.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -15,7 +17,7 @@ using namespace cmcp::test;
 namespace {
 
 class no_shells : public shell_gateway {
-    awaitable<std::unique_ptr<gateway_shell>> open(std::string, std::string, std::uint16_t, std::uint16_t) override
+    awaitable<std::unique_ptr<gateway_shell>> open(login_ptr, std::string, std::uint16_t, std::uint16_t) override
     {
         throw gateway_error(404, "There is no such sandbox.", "NotFound");
         co_return nullptr;
@@ -78,6 +80,10 @@ struct browser {
     {
         return send(get(path, cookie + std::string(extra)));
     }
+    raw_response change(std::string_view path, std::string_view body)
+    {
+        return send(post(path, body, cookie + proof()));
+    }
     std::string proof() const { return "X-CSRF-Token: " + std::string(session.at("csrf").as_string()) + "\r\n"; }
 
     std::string cookie;
@@ -103,6 +109,20 @@ std::set<std::string> files_named_in(const std::string& html)
     return files;
 }
 
+// "./x.js" is beside the file, "../ui/x.js" beside its folder.
+std::set<std::string> files_imported_by(const std::string& name, const std::string& text)
+{
+    std::set<std::string> files;
+    const std::string ending = ".js\"";
+    for (auto end = text.find(ending); end != std::string::npos; end = text.find(ending, end + 1)) {
+        const auto begin = text.rfind('"', end) + 1;
+        const std::filesystem::path imported = text.substr(begin, end + ending.size() - 1 - begin);
+        if (*imported.begin() == "." || *imported.begin() == "..")
+            files.insert((std::filesystem::path(name).parent_path() / imported).lexically_normal().string());
+    }
+    return files;
+}
+
 }  // namespace
 
 TEST_CASE("the pages and their files are small, and load and run nothing but each other")
@@ -114,10 +134,14 @@ TEST_CASE("the pages and their files are small, and load and run nothing but eac
         CHECK(page.status == 200);
         CHECK(page.field("content-type") == "text/html; charset=utf-8");
         std::size_t size = page.body.size();
-        const auto files = files_named_in(page.body);
-        CHECK(files.size() >= 4);
-        for (const auto& name : files) {
+        auto files = files_named_in(page.body);
+        CHECK(!files.empty());
+        std::set<std::string> seen;
+        while (!files.empty()) {
+            const auto name = files.extract(files.begin()).value();
+            if (!seen.insert(name).second) continue;
             const auto file = reader.read("/" + name);
+            files.merge(files_imported_by(name, file.body));
             INFO(name);
             CHECK(file.status == 200);
             CHECK(file.field("content-type").starts_with(name.ends_with(".js") ? "text/javascript" : "text/css"));
@@ -125,17 +149,73 @@ TEST_CASE("the pages and their files are small, and load and run nothing but eac
             size += file.body.size();
         }
         CHECK(size <= 150'000);
-        CHECK(page.body.find("<style") == std::string::npos);
+        CHECK(seen.size() >= 3);
+        if (path == "/ui") CHECK(seen.size() == 15);  // those of the terminal, which come later, among them
         CHECK(page.body.find(" style=") == std::string::npos);
+        const std::string begin = "<style>", end = "</style>";
+        const auto at_style = page.body.find(begin) + begin.size();
+        const auto style = page.body.substr(at_style, page.body.find(end) - at_style);
+        CHECK(style.size() > 1000);
+        CHECK(page.body.find(begin, at_style) == std::string::npos);
         const auto policy = page.field("content-security-policy");
         CHECK(policy.starts_with("default-src 'none'"));
         CHECK(policy.find("unsafe") == std::string::npos);
+        CHECK(policy.find("style-src 'sha256-" + base64_encode(sha256(style)) + "';") != std::string::npos);
         CHECK(policy.find("frame-ancestors 'none'") != std::string::npos);
         CHECK(page.field("cross-origin-resource-policy") == "same-origin");
         const auto again = reader.read(path, "If-None-Match: " + page.field("etag") + "\r\n");
         CHECK(again.status == 304);
         CHECK(again.body.empty());
     }
+}
+
+TEST_CASE("the files of /ui are kept without asking again, at addresses that change with them")
+{
+    stage at;
+    browser reader(at);
+    const auto page = reader.read("/ui");
+    CHECK(page.field("cache-control") == "no-cache");
+    const auto files = files_named_in(page.body);
+    const auto folder = files.begin()->substr(0, files.begin()->rfind('/') + 1);
+    CHECK(folder.size() == std::string("ui/0123456789abcdef/").size());
+    for (const std::string name : {"page.js", "elements.js", "terminal.js", "screen.js", "page.css"}) {
+        INFO(name);
+        const auto kept = reader.read("/" + folder + name), asked_again = reader.read("/ui/" + name);
+        CHECK(kept.status == 200);
+        CHECK(kept.field("cache-control") == "public, max-age=31536000, immutable");
+        CHECK(asked_again.field("cache-control") == "no-cache");
+        CHECK(kept.body == asked_again.body);
+    }
+    CHECK(reader.read("/ui/0000000000000000/page.js").status == 404);
+    const auto plain = reader.read("/ui/page.js"), zipped = reader.read("/ui/page.js", "Accept-Encoding: br, gzip\r\n");
+    CHECK(plain.field("content-encoding").empty());
+    CHECK(zipped.field("content-encoding") == "gzip");
+    CHECK(zipped.body.size() * 2 < plain.body.size());
+    CHECK(zipped.field("etag") != plain.field("etag"));
+}
+
+TEST_CASE("a caller reads the secrets of its sandboxes, and administrators alone set and remove them")
+{
+    stage at([](settings& config) {
+        config.secrets_key_file = config.sandbox_root / "key";
+        config.sandbox_root /= "data";
+        std::filesystem::create_directory(config.sandbox_root);
+    });
+    browser ann(at), root(at);
+    ann.log_in("ann-secret");
+    root.log_in("root-secret");
+    const std::string order =
+        R"({"name":"KEY","value":"of eight or more","hosts":["api.example.com"],"header":"X: {}",)";
+    for (const std::string whose :
+         {R"("principal":"ann")", R"("principal":"root")", R"("principal":"*")", R"("sandbox":"sbx_1")"}) {
+        const auto body = order + whose + "}";
+        CHECK(root.change("/admin/secrets", body).status == 200);
+        CHECK(ann.change("/admin/secrets", body).status == 403);
+    }
+    const auto count = [](browser& who) { return who.read("/admin/secrets").parsed().at("secrets").as_array().size(); };
+    CHECK(count(root) == 4);
+    CHECK(count(ann) == 2);  // nobody has that sandbox here
+    CHECK(ann.read("/admin/secrets").body.find("eight") == std::string::npos);
 }
 
 TEST_CASE("a slash behind the name of a page leads to the page, whatever prefix a proxy has taken away")

@@ -50,9 +50,20 @@ export async function confirmed(question, word, work, after) {
   if (after) await after();
 }
 
-function fieldOf({ name, label, value, hint, type, required }) {
+function inputOf({ value, type, options }, attributes) {
+  const text = value === undefined ? "" : String(value);
+  if (options) return element("select", attributes, Object.entries(options).map(([word, name]) => element("option", { value: word, selected: word === text }, name)));
+  if (type !== "textarea") return element("input", { ...attributes, type: type || "text", value: text, autocomplete: type === "password" ? "new-password" : "off" });
+  const area = element("textarea", { ...attributes, rows: "5", spellcheck: "false" });
+  area.value = text;
+  return area;
+}
+
+// A field with `options` is a choice, of texts by value.
+function fieldOf(field) {
+  const { name, label, hint, required } = field;
   const id = `field-${name}`;
-  const input = element("input", { id, name, type: type || "text", value: value === undefined ? "" : String(value), autocomplete: "off", required, "aria-describedby": hint ? `${id}-hint` : null });
+  const input = inputOf(field, { id, name, required, "aria-describedby": hint ? `${id}-hint` : null });
   return element("div", { class: "field" }, element("label", { for: id }, label), input, hint ? element("small", { class: "dim", id: `${id}-hint` }, hint) : null);
 }
 
@@ -73,5 +84,5 @@ export function form(title, word, fields, act) {
     go.disabled = false;
   };
   openDialog(title, element("form", { class: "fields", onsubmit: submit }, fields.map(fieldOf), problem, element("div", { class: "tools" }, go, button("Cancel", closeDialog))));
-  byId("dialog-body").querySelector("input").focus();
+  byId("dialog-body").querySelector("input, select, textarea").focus();
 }

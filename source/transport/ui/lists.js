@@ -1,4 +1,4 @@
-// The panes that are asked for: health and layers, jobs, sessions, the audit.
+// The panes that are asked for: health and layers, upstream servers, jobs, sessions, the audit.
 
 import { ago, badge, button, clock, copyButton, count, element, inPath, note, seconds, setText } from "./elements.js";
 import { confirmed, openDialog, whenClosed } from "./dialogs.js";
@@ -42,6 +42,30 @@ export const health = {
       setText(this.about.children[index], `${of(about)}Version ${about.version}, up for ${seconds(about.uptime_seconds)}, ${own.filter(rank).length} of ${count(own.length, "layer")} on.`);
     });
     this.table.show(answer.layers.sort((one, other) => rank(one) - rank(other)), (layer) => [layer.node, layer.name].join(" "));
+  },
+};
+
+// ---------------------------------------------------------------- other MCP servers
+export const upstream = {
+  title: "Upstream",
+  build() {
+    this.table = new Table("Other MCP servers whose tools code calls", [
+      { name: "Name", kind: "name", text: (server) => server.name },
+      ...nodeColumn(),
+      { name: "State", sign: (server) => server.status, draw: (server) => badge(server.status, { ready: "good", failed: "bad" }[server.status]) },
+      { name: "Tools", kind: "number", text: (server) => server.tools.toLocaleString("en") },
+      { name: "Calls", kind: "number", text: (server) => server.calls.toLocaleString("en") },
+      { name: "Kind", kind: "at", text: (server) => server.kind === "stdio" ? "program" : server.kind },
+      { name: "At", kind: "line", sign: (server) => server.place, draw: (server) => element("code", {}, server.place) },
+      { name: "Revision", kind: "at", text: (server) => server.protocol },
+      { name: "Problem", kind: "line", text: (server) => server.problem },
+    ], "config.toml names no other MCP servers ([upstream.NAME]).");
+    return [this.table.node, note("A server is asked for its tools when code needs them first; until then it is idle and has none.")];
+  },
+  async load() {
+    const answer = await fetchList("layers");
+    const all = (answer.nodes || [answer]).flatMap(({ node, upstreams }) => (upstreams || []).map((server) => ({ ...server, ...(node ? { node } : {}) })));
+    this.table.show(all, ({ node, name }) => [node, name].join(" "));
   },
 };
 

@@ -2,15 +2,16 @@
 
 import { badge, byId, complain, element, inPath, setText } from "./elements.js";
 import { closeDialog } from "./dialogs.js";
-import { audit, health, jobs, sessions } from "./lists.js";
+import { audit, health, jobs, sessions, upstream } from "./lists.js";
 import { failed, network, now } from "./live.js";
 import { inCluster, lookAround, offerNodes, ownRow, servers } from "./nodes.js";
 import { principals } from "./principals.js";
 import { sandboxes } from "./sandboxes.js";
+import { secrets } from "./secrets.js";
 import { ask, attempt, forgetState, objectOf, reasonOf, send, state } from "./server.js";
 
 // A pane has a `title`, build(…) for its nodes, and where it wants count(), load(), update(), tick() and leave().
-const all = { now, failed, sandboxes, jobs, sessions, network, principals, audit, health, servers };
+const all = { now, failed, sandboxes, jobs, sessions, network, secrets, principals, audit, upstream, health, servers };
 let panes = all;
 
 const longestList = 200;
@@ -39,7 +40,7 @@ function updateTabs() {
 
 async function showPane() {
   if (!state.session) return;
-  panes = Object.fromEntries(Object.entries(all).filter(([name]) => name !== "servers" || inCluster()));
+  panes = Object.fromEntries(Object.entries(all).filter(([name]) => (name !== "servers" || inCluster()) && (name !== "upstream" || state.session.everything)));
   const [wanted, ...rest] = placeInAddress();
   const known = Object.hasOwn(panes, wanted), name = known ? wanted : "now";
   if (pane && pane.leave) pane.leave();
@@ -78,8 +79,12 @@ function drawSoon() {
   });
 }
 
+// A change that comes too soon after a load is loaded a moment later.
+let later = 0;
 async function loadSoon() {
-  if (!pane || !pane.load || loading || Date.now() - lastLoad < betweenLoads) return;
+  if (!pane || !pane.load || later) return;
+  const wait = loading ? betweenLoads : lastLoad + betweenLoads - Date.now();
+  if (wait > 0) { later = setTimeout(() => { later = 0; loadSoon(); }, wait); return; }
   [loading, lastLoad] = [true, Date.now()];
   try { await pane.load(); } catch { /* the stream tells of a server that is gone */ }
   loading = false;

@@ -4,10 +4,10 @@ import { ago, badge, button, bytes, clock, copyButton, count, element, empty, in
 import { confirmed, form } from "./dialogs.js";
 import { filesOf, viewOf } from "./files.js";
 import { ownerColumn } from "./live.js";
+import { networkOf, networkText } from "./network.js";
 import { fetchList, keyOf, machine, nodeColumn, placeOf } from "./nodes.js";
 import { ask, attempt, may, state, tool } from "./server.js";
 import { Table, search } from "./table.js";
-import { terminalOf } from "./terminal.js";
 
 const pageSize = 100;
 const withoutEmpty = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value));
@@ -38,6 +38,7 @@ const list = {
       ...ownerColumn(),
       { name: "State", sign: (box) => box.state, draw: (box) => badge(box.state, box.state === "running" ? "good" : "") },
       { name: "Image", kind: "name", text: (box) => box.image },
+      { name: "Network", text: networkText },
       { name: "Disk", kind: "number", text: (box) => bytes(box.disk_bytes) },
       { name: "Memory", kind: "number", text: (box) => bytes(box.memory_bytes) },
       { name: "In it", text: livesIn },
@@ -92,8 +93,8 @@ function snapshotsOf(box, place) {
   return { load };
 }
 
-// By the word in the address; a file is below the tab of the files.
-const parts = { files: ["Files", filesOf], terminal: ["Terminal", terminalOf], ports: ["Ports", portsOf], snapshots: ["Snapshots", snapshotsOf], file: ["", viewOf] };
+// By the word in the address; a file is below the tab of the files. The terminal is large, and comes when it is wanted.
+const parts = { files: ["Files", filesOf], terminal: ["Terminal", async (...words) => (await import("./terminal.js")).terminalOf(...words)], ports: ["Ports", portsOf], network: ["Network", networkOf], snapshots: ["Snapshots", snapshotsOf], file: ["", viewOf] };
 
 // ---------------------------------------------------------------- one sandbox
 const one = {
@@ -111,7 +112,7 @@ const one = {
   },
   facts(box) {
     const fact = (name, value) => value ? element("div", {}, element("dt", {}, name), element("dd", {}, value)) : null;
-    return [fact("Id", element("code", {}, box.id)), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image),
+    return [fact("Id", element("code", {}, box.id)), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image), fact("Network", networkText(box)),
       fact("Disk", bytes(box.disk_bytes)), fact("Memory", bytes(box.memory_bytes)), fact("In it", livesIn(box)), fact("Used", ago(box.last_used))].filter(Boolean);
   },
   acts(box, own) {
@@ -127,13 +128,20 @@ const one = {
     const box = answer.sandboxes.find((each) => each.id === id);
     if (id !== this.id || !this.head.isConnected) return;
     if (!box) { this.head.replaceChildren(empty((answer.unreachable_nodes || []).length ? "This sandbox is gone, or at a server that does not answer." : "This sandbox is gone, or belongs to somebody else.")); this.place.replaceChildren(); return; }
-    if (this.about) { this.about.replaceChildren(...this.facts(box)); return; }
+    if (this.about) {
+      this.about.replaceChildren(...this.facts(box));
+      if (this.part && this.part.update) this.part.update(box);
+      return;
+    }
     this.about = element("dl", { class: "facts" }, this.facts(box));
     const own = box.principal === state.session.principal;
     this.head.replaceChildren(element("h3", { class: "title" }, box.name || box.id), this.about, this.acts(box, own), own ? this.tabs() : note(`Its files and programs are for ${owner(box.principal)} alone.`));
     if (!own) return;
-    this.part = parts[this.name][1](box, this.place, this.rest);
-    await attempt(() => this.part.load());
+    const { about } = this;
+    const part = await attempt(() => parts[this.name][1](box, this.place, this.rest));
+    if (!part || this.about !== about) return;
+    this.part = part;
+    await attempt(() => part.load());
   },
   leave() {
     this.about = null;

@@ -37,13 +37,13 @@ export async function free_ports(count) {
 
 /// One server of a cluster, which may be killed and started again with the same folder.
 class member {
-    constructor(name, { machine, port, member_port }, settings) {
+    constructor(name, { machine, port, member_port }, settings, program) {
         const { host } = machine;
-        Object.assign(this, { name, machine, host, port, member_port, settings, url: `http://${host}:${port}`, folder: temporary_folder(), runs: false });
+        Object.assign(this, { name, machine, host, port, member_port, settings, program, url: `http://${host}:${port}`, folder: temporary_folder(), runs: false });
     }
 
     async start() {
-        this.server = await start_server({ settings: this.settings, folder: this.folder, machine: this.machine });
+        this.server = await start_server({ settings: this.settings, folder: this.folder, machine: this.machine, ...this.program });
         this.runs = true;
     }
 
@@ -64,8 +64,9 @@ class member {
 
 const LOOPBACK = { host: "127.0.0.1", inside: [] };
 
-/// `settings` are those of all its servers. With `machines` (machines.mjs) each is on the machine of its name.
-export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"], machines } = {}) {
+/// `settings` are those of all its servers. With `machines` (machines.mjs) each is on the machine of its name. `program`: {command, ready}
+/// of start_server() in place of the server's.
+export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"], machines, program } = {}) {
     const authority = make_authority();
     const ports = await free_ports(2 * names.length);
     const places = names.map((name, i) => ({ machine: machines?.named(name) ?? LOOPBACK, port: ports[2 * i], member_port: ports[2 * i + 1] }));
@@ -75,7 +76,7 @@ export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"],
         return new member(names[i], place, {
             SANDBOX_LINK_KEY: "the-same-on-all-servers-of-this-cluster", ...settings, MCP_PORT: String(place.port), SANDBOX_NODE: names[i],
             CLUSTER_MEMBERS, CLUSTER_CERT: certificate, CLUSTER_KEY: key, CLUSTER_CA: authority.certificate,
-        });
+        }, program);
     });
     await Promise.all(nodes.map((node) => node.start()));
     return {

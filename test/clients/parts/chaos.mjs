@@ -1,6 +1,6 @@
 // Random faults, round after round: a server on a machine of its own (a network namespace) is killed, held up, or restarted, some machines
-// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes through any server that runs,
-// and all see both sides of a cut. What they see is judged by what a caller knows alone:
+// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes, and one into his workspace,
+// through any server that runs, and all see both sides of a cut. What they see is judged by what a caller knows alone:
 //   - a sandbox never lives twice: after it was seen to have gone back to an earlier state, nothing of the state that was left behind comes
 //     back;
 //   - none is lost: each answers at the end, the same through every server, and lists have each one once.
@@ -40,6 +40,10 @@ const count = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
 const figures = { calls: 0, undone: 0, rollbacks: 0 };
 const violations = [];
 
+const WORKSPACE = "workspace";      // in the place of a handle
+const run = (name, handle, command) =>
+    handle === WORKSPACE ? at(name).rest("system_run_command", { command }) : at(name).rest("execute_terminal_command", { sandbox_id: handle, command });
+
 /// The writes of one sandbox, one after the other, each with a word that no other has.
 class history {
     constructor(handle) { Object.assign(this, { handle, lines: [], left_behind: new Set(), last: 0 }); }
@@ -70,7 +74,7 @@ async function write(one) {
     const word = `${one.handle.slice(-4)}-${++one.last}`;
     ++figures.calls;
     try {
-        const call = at(node.name).rest("execute_terminal_command", { sandbox_id: one.handle, command: `echo ${word} >> log; cat log` });
+        const call = run(node.name, one.handle, `echo ${word} >> log; cat log`);
         const { status, value } = await Promise.race([call, pause(30_000).then(() => { throw new Error("no answer within 30 s"); })]);
         if (status !== 200 || value.exit_code !== 0) return count(errors, value.error_type ?? value.cause ?? status);
         one.see(value.stdout.split("\n").filter(Boolean), word);
@@ -82,7 +86,7 @@ async function write(one) {
 // A write without an answer may have been done.
 async function read_again(one) {
     for (const node of ready()) {
-        const { status, value } = await at(node.name).rest("execute_terminal_command", { sandbox_id: one.handle, command: "cat log" }).catch(() => ({}));
+        const { status, value } = await run(node.name, one.handle, "cat log").catch(() => ({}));
         if (status === 200 && value.exit_code === 0) return void one.see(value.stdout.split("\n").filter(Boolean));
     }
 }
@@ -131,6 +135,7 @@ const kinds = Object.keys(faults);
 
 const histories = [];
 for (let i = 0; i < 6; ++i) histories.push(new history((await at(names[i % names.length]).call("create_sandbox")).sandbox_id));
+histories.push(new history(WORKSPACE));
 
 const done = new Map();
 await test(`chaos: ${ROUNDS} rounds of random faults, and no sandbox lives twice`, async () => {
@@ -156,12 +161,12 @@ await test("chaos: at the end each sandbox is there once, the same through each 
     for (const one of histories) {
         await read_again(one);
         const texts = [];
-        for (const name of names) texts.push(await at(name).run(one.handle, "cat log"));
+        for (const name of names) texts.push((await run(name, one.handle, "cat log")).value.stdout);
         assert.equal(new Set(texts).size, 1, `${one.handle} differs by server`);
     }
     assert.deepEqual(violations, []);
     const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
-    for (const { handle } of histories) assert.equal(ids.filter((id) => id === handle).length, 1, handle);
+    for (const { handle } of histories.filter(({ handle }) => handle !== WORKSPACE)) assert.equal(ids.filter((id) => id === handle).length, 1, handle);
 });
 
 console.log(`# faults: ${JSON.stringify(Object.fromEntries(done))}`);

@@ -67,6 +67,19 @@ await test("directory: a minute's calls are of all servers together", async () =
     assert.deepEqual(statuses, [...Array(6).fill("fine"), "RateLimited", "RateLimited"]);
 });
 
+await test("directory: a name that a sandbox has at one server is refused at all", async () => {
+    await at("n2").call("delete_sandbox", { sandbox_id: "of-n1" });      // so that the quota refuses nothing
+    const { sandbox_id } = await at("n1").call("create_sandbox", { name: "only-one" });
+    for (const name of names) {
+        const { status, value } = await at(name).rest("create_sandbox", { name: "only-one" });
+        assert.deepEqual([status, value.error_type], [409, "NameTaken"], JSON.stringify(value));
+    }
+    await at("n2").call("delete_sandbox", { sandbox_id });
+    const { sandbox_id: again } = await at("n3").call("create_sandbox", { name: "only-one" });
+    await at("n1").call("delete_sandbox", { sandbox_id: again });
+    await at("n1").call("create_sandbox", { name: "of-n1" });
+});
+
 await test("directory: the name of a sandbox leads to its server, and the latest sandbox is that of all servers", async () => {
     await at("n1").run("of-n2", "echo by n1 > of-whom");
     await at("n3").run("of-n2", "echo by n3 >> of-whom");

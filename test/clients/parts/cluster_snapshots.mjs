@@ -7,7 +7,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { caller, progress, reply } from "../lib/caller.mjs";
-import { node_of } from "../lib/cluster.mjs";
+import { node_of, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
 import { test, until } from "../lib/report.mjs";
@@ -105,6 +105,68 @@ await test("snapshots: a server that is held up serves its sandboxes no more onc
     await until("n3 passes calls on", async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n3, command: "cat whose" })).value.stdout === "by n2\n");
 });
 
+// ---------------------------------------------------------------- workspaces
+const ready = (name) => until(`${name} is ready`, async () => (await fetch(`${cluster.node(name).url}/healthz`)).status === 200);
+const home_of = (all, caller_folder, file) => all.nodes.find((node) => fs.existsSync(path.join(node.folder, "data", caller_folder, "workspace", file)))?.name;
+const home = () => home_of(cluster, "callers/ann", "notes/a.txt");
+const write = (name, file_path, content) => at(name).call("file_write", { path: file_path, content });
+const read = async (name, file_path) => (await at(name).call("file_read", { path: file_path })).content;
+const workspaces_of = (prefix) => [...new Set([...storage.objects.keys()].filter((key) => key.startsWith(`${prefix}/claims/wsp_`)).map((key) => key.split("/")[2]))];
+const workspace_stamp = (handle) => [...storage.objects].filter(([key]) => key.includes(`/manifests/${handle}/`)).map(([, { etag }]) => etag).join();
+const asides = (name) => fs.readdirSync(path.join(cluster.node(name).folder, "data", "sandboxes", ".superseded")).filter((entry) => entry.startsWith("wsp_"));
+
+await test("snapshots: a caller's workspace is kept, and nobody reads names or files in the storage", async () => {
+    await write("n1", "notes/a.txt", "very-secret-notes\n");
+    await at("n2").call("system_run_command", { command: "mkdir -p run; echo by-a-run > run/b; chmod 750 run/b; ln -s ../run/b notes/link" });
+    await until("it is kept", () => workspaces_of("cluster").length === 1 && workspace_stamp(workspaces_of("cluster")[0]) !== "");
+    const before = workspace_stamp(workspaces_of("cluster")[0]);
+    await write("n3", "notes/more.txt", "x");
+    await until("a change is kept", () => workspace_stamp(workspaces_of("cluster")[0]) !== before);
+    for (const [key, { bytes }] of storage.objects) assert(!key.includes("ann") && !bytes.includes("very-secret-notes"), key);
+});
+
+await test("snapshots: the workspace of a server that is killed is at another one, with its files and a word on what is lost", async () => {
+    const first = home(), by = another(first);
+    const { output_path } = await at(by).call("system_run_python", { code: "print('long ' * 20000)", max_output: 100 });
+    const begun = performance.now();
+    const gone = cluster.node(first).kill();
+    assert.equal(await read(by, "notes/a.txt"), "very-secret-notes\n");
+    console.log(`# a killed server's workspace answered elsewhere after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    await gone;
+    const { stdout, note } = await at(third(first)).call("system_run_command", { command: "cat notes/link; stat -c %a run/b" });
+    assert.equal(stdout, "by-a-run\n750\n");
+    assert.match(note, new RegExp(`The server ${first} that had the workspace is gone.*as it was kept at 20.*later changes are lost`));
+    assert.equal((await at(by).call("system_run_command", { command: "true" })).note, undefined);
+    await write(by, "notes/newest.txt", "of the new home\n");
+
+    await cluster.node(first).start();
+    await ready(first);
+    for (const name of names) assert.equal(await read(name, "notes/newest.txt"), "of the new home\n");
+    assert.notEqual(home(), first);
+    assert.equal(asides(first).length, 1, "its own copy is not aside");
+    assert.match((await at(by).call("file_read", { path: output_path })).content, /^long long/, "a long output went with the workspace");
+});
+
+await test("snapshots: a server that is held up serves a workspace no more once another has it", async () => {
+    const first = home(), by = another(first);
+    await write(first, "notes/held.txt", "before\n");
+    const before = workspace_stamp(workspaces_of("cluster")[0]);
+    await until("it is kept", () => workspace_stamp(workspaces_of("cluster")[0]) !== before);
+    const run = at(first).tool("system_run_command", { command: "echo begun; sleep 100" });
+    await until("a run goes on", () => progress(run) === "begun\n");
+    const { pid } = cluster.node(first).server;
+    process.kill(pid, "SIGSTOP");
+    await until("another has it", async () => (await at(by).rest("file_write", { path: "notes/held.txt", content: "by another\n" })).status === 200);
+    const call = at(first).rest("file_read", { path: "notes/held.txt" });
+    process.kill(pid, "SIGCONT");
+    const { value } = await call;
+    assert(["NodeCutOff", "NodeUnreachable"].includes(value.error_type) || value.content === "by another\n", JSON.stringify(value));
+    const ended = await reply(run);
+    assert.equal(ended.result.isError, true, JSON.stringify(ended));
+    await until("calls are passed on", async () => (await at(first).rest("file_read", { path: "notes/held.txt" })).value.content === "by another\n");
+    await ready(first);
+});
+
 await test("snapshots: a rolling restart of all servers under load fails no call and loses no file", async () => {
     const handles = Object.values(boxes);
     const failures = [];
@@ -126,8 +188,18 @@ await test("snapshots: a rolling restart of all servers under load fails no call
     const all_ready = () => Promise.all(cluster.nodes.map((node) => until(`${node.name} is ready`, async () => (await fetch(`${node.url}/healthz`)).status === 200)));
     await all_ready();      // as whoever restarts servers waits for them
     for (const handle of handles) await at("n1").run(handle, "rm -f log");
+    await write("n1", "log.txt", "");
     const counts = () => Promise.all(handles.map(async (handle) => Number(await at("n1").run(handle, "wc -l < log"))));
-    const workers = handles.map(worker);
+    const in_workspace = async () => {
+        for (let i = 0; goes_on; ++i) {
+            const servers = cluster.nodes.filter(({ runs, ready }) => runs && ready !== false);
+            const server = servers[place++ % servers.length];
+            const { status, value } = await new caller(server.url, ann.token).rest("system_run_command", { command: `echo ${i} >> log.txt; wc -l < log.txt` });
+            if (status !== 200 || Number(value.stdout) !== i + 1) failures.push(`${server.name}: workspace ${status} ${i} ${JSON.stringify(value).slice(0, 300)}`);
+            if (status === 200) i = Number(value.stdout) - 1;
+        }
+    };
+    const workers = [...handles.map(worker), in_workspace()];
     for (const node of cluster.nodes) {
         node.ready = false;     // as a balancer takes it out
         await node.stop({ keep: true });
@@ -197,6 +269,48 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
     await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
 });
 
+await test("snapshots: an administrator moves a workspace when no call goes on in it, and calls that come meanwhile wait", async () => {
+    const from = home(), to = another(from), [handle] = workspaces_of("cluster");
+    const busy = at(to).tool("system_run_command", { command: "echo begun; until [ -e go.txt ]; do sleep 0.05; done" });
+    await until("a run goes on", () => progress(busy) === "begun\n");
+    await assert.rejects(command(from, "cluster", "move", handle, to), ({ stderr }) => /goes on in the workspace/.test(stderr));
+    await write(third(from), "go.txt", "");
+    await reply(busy);
+    await write(third(from), "notes/last.txt", "just now\n");
+    let goes_on = true;
+    const failures = [];
+    const readers = names.map(async (name) => {
+        while (goes_on) {
+            const { status, value } = await at(name).rest("file_read", { path: "notes/last.txt" });
+            if (status !== 200 && value.error_type !== "NodeCutOff") failures.push(`${name}: ${status} ${JSON.stringify(value)}`);
+            await new Promise((done) => setTimeout(done, 50));      // it moves between two calls
+        }
+    });
+    let moved;
+    try {
+        await until("it moves", async () => (moved = await command(from, "cluster", "move", handle, to).catch(() => undefined)) !== undefined);
+    } finally {
+        goes_on = false;
+    }
+    assert.equal(moved.stdout, `${handle} is at ${to} now\n`);
+    await Promise.all(readers);
+    assert.deepEqual(failures, []);
+    assert.equal(home(), to);
+});
+
+await test("snapshots: sandboxes that were brought and are deleted one after the other do not come back", async () => {
+    const handles = await Promise.all(Array.from({ length: 5 }, async () => (await at("n1").call("create_sandbox")).sandbox_id));
+    for (const id of handles) await command("n1", "cluster", "move", id, "n2");
+    const ends = await Promise.all(handles.map(async (sandbox_id) => {
+        await at("n2").call("delete_sandbox", { sandbox_id });
+        return (await at("n2").rest("execute_terminal_command", { sandbox_id, command: "true" })).value.error_type;
+    }));
+    assert.deepEqual([...new Set(ends)], ["NotFound"]);
+    await until("nothing of them is kept", () => handles.every((id) => objects_of(id).length === 0));
+    const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
+    assert(!ids.some((id) => handles.includes(id)), ids.join());
+});
+
 await test("snapshots: files and shells are found through a server that knows the place of before", async () => {
     const box = (await at("n1").call("create_sandbox")).sandbox_id;
     const first = node_of(box), second = another(first), by = third(first);
@@ -230,8 +344,11 @@ await test("snapshots: files and shells are found through a server that knows th
 
 await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {
     await at("n2").call("create_sandbox");
+    if (home() !== "n2") await command(home(), "cluster", "move", workspaces_of("cluster")[0], "n2");
     const { stdout } = await command("n1", "cluster", "drain", "--wait", "--node", "n2");
-    assert.match(stdout, /takes nothing new, and has 0 sandboxes/);
+    assert.match(stdout, /takes nothing new, and has 0 sandboxes\./);
+    assert.notEqual(home(), "n2");
+    assert.equal(await read("n2", "notes/last.txt"), "just now\n");
     assert.equal((await at("n2").get("/healthz")).status, 503);
     const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
     for (const id of ids) {
@@ -250,6 +367,7 @@ await test("snapshots: while the storage is away, all sandboxes work, and what c
         for (const name of names) await works(name, "execute_terminal_command", { sandbox_id: boxes[another(name)], command: "echo away > state; cat state" });
         const doomed = (await at("n2").call("create_sandbox")).sandbox_id;
         await works("n2", "delete_sandbox", { sandbox_id: doomed });
+        await works("n1", "file_write", { path: "notes/away.txt", content: "written while it was away\n" });
         before.push(...names.map((name) => stamp(boxes[name])));
     } finally {
         await storage.start();
@@ -258,6 +376,58 @@ await test("snapshots: while the storage is away, all sandboxes work, and what c
 });
 
 await test("snapshots: all servers stop, and leave nothing", stop);
+
+// ---------------------------------------------------------------- two servers, callers without names
+const two = await start_cluster({ names: ["m1", "m2"], settings: { ...storage.settings("two"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", BASH_ALLOWED_COMMANDS: "*" } });
+const of_two = (name) => new caller(two.node(name).url);
+const other_of_two = (name) => (name === "m1" ? "m2" : "m1");
+
+await test("snapshots: of two servers none takes the workspace of one that was killed, but at once that of one that has stopped", async () => {
+    await of_two("m1").call("file_write", { path: "shared.txt", content: "by nobody\n" });
+    await until("it is kept", () => workspaces_of("two").some((handle) => workspace_stamp(handle) !== ""));
+    const first = home_of(two, ".", "shared.txt"), second = other_of_two(first);
+    await two.node(first).kill();
+    const { value } = await of_two(second).rest("file_read", { path: "shared.txt" });
+    assert.equal(value.error_type, "NodeUnreachable", JSON.stringify(value));
+    await two.node(first).start();
+    await until("it is back", async () => (await of_two(second).rest("file_read", { path: "shared.txt" })).value.content === "by nobody\n");
+    await of_two(second).call("file_write", { path: "shared.txt", content: "the last word\n" });
+    await two.node(first).stop({ keep: true });
+    const { stdout, note } = await of_two(second).call("system_run_command", { command: "cat shared.txt" });
+    assert.equal(stdout, "the last word\n");
+    assert.match(note, /The workspace has moved to another server: its files are all there/);
+    await two.node(first).start();
+    await of_two(second).call("file_write", { path: "shared.txt", content: "elsewhere\n" });
+    await until("calls are passed on", async () => (await of_two(first).rest("file_read", { path: "shared.txt" })).value.content === "elsewhere\n");
+});
+
+await test("snapshots: a server that starts while the storage is away says so of what it cannot know, and finds it afterwards", async () => {
+    const first = home_of(two, ".", "shared.txt"), second = other_of_two(first);
+    const box = (await of_two(second).call("create_sandbox")).sandbox_id;
+    await of_two(second).run(box, "echo moved > file");
+    await two.node(second).stop({ keep: true });
+    await until("it has moved", async () => (await of_two(first).rest("execute_terminal_command", { sandbox_id: box, command: "cat file" })).value.stdout === "moved\n");
+    storage.clockSkew = 3_600_000;      // it refuses all, and at once
+    const place = (name) => `${two.node(name).url}/sandbox/file?sandbox_id=${box}&file_path=file`;
+    try {
+        await two.node(second).start();
+        const { status, headers, value } = await of_two(second).rest("execute_terminal_command", { sandbox_id: box, command: "cat file" });
+        assert.deepEqual([status, value.error_type, headers.get("retry-after")], [503, "SnapshotStoreError", "5"], JSON.stringify(value));
+        const file = await fetch(place(second));
+        assert.deepEqual([file.status, (await file.json()).error_type, file.headers.get("retry-after")], [503, "SnapshotStoreError", "5"]);
+        const { value: shared } = await of_two(second).rest("file_read", { path: "shared.txt" });
+        assert(shared.content === "elsewhere\n" || shared.error_type === "SnapshotStoreError", JSON.stringify(shared));
+    } finally {
+        storage.clockSkew = 0;
+    }
+    await until("it is found", async () => (await fetch(place(second))).status === 200);
+    assert.equal(await of_two(second).run(box, "cat file"), "moved\n");
+    assert.equal((await of_two(second).call("file_read", { path: "shared.txt" })).content, "elsewhere\n");
+    const unknown = box.replace(/.{8}$/, "00000000");
+    await until("nobody has another one", async () => (await fetch(place(second).replace(box, unknown))).status === 404);
+});
+
+await test("snapshots: the two servers stop, and leave nothing", () => two.stop());
 
 // ---------------------------------------------------------------- a server alone
 const alone = { ...storage.settings("alone"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_NODE: "single", MCP_AUTH_TOKENS: `ann=${ann.token}` };
@@ -268,6 +438,7 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
     const user = new caller(first.url, ann.token);
     const { sandbox_id } = await user.call("create_sandbox", { name: "survivor" });
     const { sandbox_id: doomed } = await user.call("create_sandbox", { name: "doomed" });
+    await user.call("file_write", { path: "notes.txt", content: "of the workspace\n" });
     for (const id of [sandbox_id, doomed]) {
         await user.run(id, "echo still here > file");
         assert.equal((await user.call("pause_sandbox", { sandbox_id: id })).kept_elsewhere, true);
@@ -279,7 +450,20 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
     const again = user.at(second.url);
     await until("it is back", async () => (await again.call("list_sandboxes")).sandboxes.length === 1);
     assert.equal(await again.run("survivor", "cat file"), "still here\n");
+    assert.equal((await again.call("file_read", { path: "notes.txt" })).content, "of the workspace\n");
     await until("the other is forgotten", () => objects_of(doomed).length === 0);
+    await second.stop();
+});
+
+await test("snapshots: files of a workspace from before there was a storage are kept when their server starts", async () => {
+    const before = temporary_folder();
+    const without = { SANDBOX_NODE: alone.SANDBOX_NODE, MCP_AUTH_TOKENS: alone.MCP_AUTH_TOKENS };
+    const first = await start_server({ settings: without, folder: before });
+    await new caller(first.url, ann.token).call("file_write", { path: "old.txt", content: "of before\n" });
+    await first.stop({ keep: true });
+    const second = await start_server({ settings: { ...alone, ...storage.settings("before") }, folder: before });
+    await until("it is kept", () => workspaces_of("before").some((handle) => workspace_stamp(handle) !== ""));
+    assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
     await second.stop();
 });
 
@@ -288,6 +472,7 @@ await test("snapshots: a wrong secret is said with what to do, and sandboxes wor
     const user = new caller(server.url, ann.token);
     const { sandbox_id } = await user.call("create_sandbox");
     assert.equal(await user.run(sandbox_id, "echo works"), "works\n");
+    await user.call("file_write", { path: "notes.txt", content: "works" });
     const { value } = await user.rest("pause_sandbox", { sandbox_id });
     assert.equal(value.error_type, "SnapshotStoreError");
     assert.match(value.error, /SignatureDoesNotMatch.*SNAPSHOT_STORE_SECRET/s);

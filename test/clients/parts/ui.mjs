@@ -14,7 +14,7 @@ const go = (place) => page.goto(`${url}/ui#${place}`);
 const row = (text, within = page) => within.locator("tbody tr", { hasText: text });
 const button = (name, within = page) => within.getByRole("button", { name, exact: true });
 const dialog = page.locator("dialog");
-const PANES = ["now", "failed", "sandboxes", "jobs", "sessions", "network", "principals", "audit", "health"];
+const PANES = ["now", "failed", "sandboxes", "jobs", "sessions", "network", "secrets", "principals", "audit", "upstream", "health"];
 
 /// Fills the form of the dialog and sends it.
 async function fill(fields, word) {
@@ -292,7 +292,7 @@ await test("ui: the keyboard alone reaches all, and the focus is where it is exp
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "New sandbox");
 });
 
-const places = [...PANES, ...["", "/file/notes.txt", "/terminal", "/ports", "/snapshots"].map((part) => `sandboxes/${box.sandbox_id}${part}`)];
+const places = [...PANES, ...["", "/file/notes.txt", "/terminal", "/ports", "/network", "/snapshots"].map((part) => `sandboxes/${box.sandbox_id}${part}`)];
 const LOOKS = { light: {}, dark: { colorScheme: "dark" }, phone: PHONE, "200 %": { viewport: { width: 640, height: 512 }, deviceScaleFactor: 2 } };
 
 for (const [name, look] of Object.entries(LOOKS)) {

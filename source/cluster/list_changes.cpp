@@ -1,0 +1,76 @@
+#include "cluster/list_changes.hpp"
+
+#include "cluster/member_line.hpp"
+#include "log/log.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <set>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::milliseconds moment(20), first_wait(500), patience_with_answer(2000);
+constexpr int most_tries = 5;
+
+awaitable<> wait_for(std::chrono::milliseconds time)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, time);
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+}  // namespace
+
+struct list_changes::listener {
+    explicit listener(member_line to) : line(std::move(to)) {}
+
+    member_line line;
+    std::set<std::string> changed{};  // and not told yet
+    bool is_told = false;             // now
+};
+
+list_changes::list_changes(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links)
+    : telling_(std::move(executor))
+{
+    for (const auto& each : all.others()) others_.push_back(std::make_shared<listener>(member_line(links, each)));
+}
+
+list_changes::~list_changes() = default;
+
+void list_changes::tell(const std::string& list)
+{
+    if (!started_) return;
+    for (const auto& each : others_) {
+        each->changed.insert(list);
+        if (!std::exchange(each->is_told, true)) telling_.spawn("change of a list", tell_one(each));
+    }
+}
+
+awaitable<> list_changes::tell_one(std::shared_ptr<listener> to)
+{
+    co_await wait_for(moment);
+    while (!to->changed.empty()) {
+        auto list = to->changed.extract(to->changed.begin()).value();
+        const bool is_known = co_await tell_of(to, std::move(list));
+        if (!is_known) to->changed.clear();
+    }
+    to->is_told = false;
+}
+
+awaitable<bool> list_changes::tell_of(std::shared_ptr<listener> to, std::string list)
+{
+    auto wait = first_wait;
+    for (int tries = 1;; ++tries) {
+        const auto answer = co_await to->line.ask("/member/changed?list=" + list, patience_with_answer);
+        if (answer) co_return true;
+        if (tries == most_tries) break;
+        co_await wait_for(wait);
+        wait *= 2;
+    }
+    log::info("list_change_untold", {{"member", to->line.to().name}, {"list", list}});
+    co_return false;
+}
+
+}  // namespace cmcp
