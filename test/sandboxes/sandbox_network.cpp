@@ -98,7 +98,7 @@ TEST_CASE("a network that asks is kept as such, beside its hosts")
 TEST_CASE("the hosts of a network that answers have allowed are told apart from those of its list")
 {
     network_rig rig({"none"}, {"*.example"});
-    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store);
+    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store, rig.limits);
     const auto answered = [&](const std::string& hosts) {
         sandbox_record record;
         record.network = hosts;
