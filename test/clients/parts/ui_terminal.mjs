@@ -92,7 +92,8 @@ await test("ui: a paste of lines waits for Enter where the shell asks for that, 
     assert.equal(await line(page, /^one/).count(), 0, "a line ran before Enter");
     await page.keyboard.press("Enter");
     await line(page, /^two/).waitFor();
-    await type(page, "stty -echo -icanon; head -c 200000 | md5sum; stty sane");
+    await type(page, "stty -echo -icanon; echo ready; head -c 200000 | md5sum; stty sane");
+    await line(page, /^ready/).waitFor();      // before, a line of the terminal has room for 4,095 bytes
     await paste("0123456789".repeat(20_000));
     await line(page, /[0-9a-f]{32} {2}-/).waitFor();
     const { createHash } = await import("node:crypto");
