@@ -373,7 +373,7 @@ await test("snapshots: while the storage is away, all sandboxes work, and what c
         await storage.start();
     }
     await until("all is kept", () => names.every((name, i) => stamp(boxes[name]) !== before[i]));
-});
+}, 240_000);      // each step has patience of its own
 
 await test("snapshots: all servers stop, and leave nothing", stop);
 
