@@ -2,6 +2,7 @@
 
 #include "audit/record_text.hpp"
 #include "posix/bytes.hpp"
+#include "text/time_text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,11 +21,6 @@ using steady = collector::clock;
 
 constexpr std::chrono::milliseconds between_tries(250);
 constexpr std::size_t most_latest = 512 * 1024;
-
-double seconds_now()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -179,7 +175,7 @@ void writer::seal()
     if (!journal_.seal()) return;
     if (before != journal_.file()) publish_due_ = steady::now();
     const std::lock_guard only(mutex_);
-    state_.sealed_at = seconds_now();
+    state_.sealed_at = seconds_since_1970();
 }
 
 // The log may go to another machine, and so may the file. Who owns this one later cannot take back what they tell.

@@ -137,10 +137,10 @@ awaitable<std::string> member_calls::home_of(const caller& who)
 std::string member_calls::known_home_of(const caller& who) const
 {
     if (has_own_workspace(who)) return {};
-    const auto home = places_.known_home_by_claim(places_.workspace_of(who.principal));
-    if (!home.empty()) return home == members_.own().name ? std::string() : home;
-    auto wanted = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
-    return wanted == members_.own().name ? std::string() : wanted;
+    auto home = places_.known_home_by_claim(places_.workspace_of(who.principal));
+    if (home.empty())
+        home = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
+    return home == members_.own().name ? std::string() : home;
 }
 
 std::string member_calls::owner_of(std::string_view handle) const

@@ -3,6 +3,7 @@
 #include "cluster/sealed_entry.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "text/time_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +17,6 @@ constexpr std::string_view key_set_kind = "key set";
 constexpr double clocks_differ_by = 60;  // seconds
 
 std::string key_set_entry(const std::string& issuer) { return "cmcp:issuer:" + issuer; }
-
-double seconds_now()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -49,7 +45,7 @@ awaitable<std::optional<fetched_key_set>> shared_issuers::find(std::string issue
     const auto answers = co_await directory_.ask(std::move(question));
     std::optional<fetched_key_set> set;
     if (!answers.empty() && answers[0].is == directory_reply::kind::text)
-        set = opened_key_set(config_.link_key, issuer, answers[0].text, seconds_now());
+        set = opened_key_set(config_.link_key, issuer, answers[0].text, seconds_since_1970());
     co_return set;
 }
 
@@ -64,7 +60,7 @@ awaitable<bool> shared_issuers::claim(std::string issuer, std::chrono::seconds p
 
 awaitable<> shared_issuers::tell(std::string issuer, std::string document)
 {
-    auto text = sealed_key_set(config_.link_key, issuer, document, seconds_now());
+    auto text = sealed_key_set(config_.link_key, issuer, document, seconds_since_1970());
     std::vector<directory_command> command;
     command.push_back({"SET", key_set_entry(issuer), std::move(text), "EX", told_for_seconds});
     co_await directory_.ask(std::move(command));

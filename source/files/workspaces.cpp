@@ -80,10 +80,15 @@ bool workspaces::is_used(const std::string& principal) const
 {
     caller who;
     who.principal = principal;
+    return has_files(locate(who));
+}
+
+bool workspaces::has_files(const std::filesystem::path& workspace)
+{
     std::error_code ignored;
-    for (std::filesystem::directory_iterator each(locate(who), ignored), end; !ignored && each != end;
+    for (std::filesystem::directory_iterator each(workspace, ignored), end; !ignored && each != end;
          each.increment(ignored))
-        if (each->path().filename() != ".outputs") return true;
+        if (each->path().filename() != outputs_folder) return true;
     return false;
 }
 

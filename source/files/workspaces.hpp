@@ -40,6 +40,10 @@ public:
     /// Whether there is anything in the principal's workspace but kept outputs.
     bool is_used(const std::string& principal) const;
 
+    /// Where long outputs are kept in a workspace, which are no files of the caller's.
+    static constexpr const char* outputs_folder = ".outputs";
+    static bool has_files(const std::filesystem::path& workspace);  ///< but those
+
     /// All that have a workspace here, which may be empty; but for those with a very long name.
     std::vector<std::string> principals() const;
 

@@ -1,4 +1,5 @@
 #include "identity/identity_store.hpp"
+#include "text/time_text.hpp"
 
 #include <array>
 #include <chrono>
@@ -20,11 +21,6 @@ constexpr std::array<const char*, 3> steps{
     R"(ALTER TABLE limits ADD COLUMN changed REAL NOT NULL DEFAULT 0;
        ALTER TABLE limits ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0;)",
 };
-
-double seconds_since_1970()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

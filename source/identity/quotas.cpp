@@ -75,24 +75,22 @@ quotas::entry& quotas::look_up(std::string_view principal, clock::time_point now
     if (known != known_.end() && now - known->second.looked < fresh_for) return known->second;
     auto limits = read(principal);
     if (known != known_.end()) {
-        if (limits.calls > known->second.limits.calls)
-            known->second.calls += static_cast<double>(limits.calls - known->second.limits.calls);
-        if (limits.network > known->second.limits.network)
-            known->second.network += static_cast<double>(limits.network - known->second.limits.network);
+        known->second.calls.widen(known->second.limits.calls, limits.calls);
+        known->second.network.widen(known->second.limits.network, limits.network);
         known->second.limits = limits;
         known->second.looked = now;
         return known->second;
     }
     forget_unused(now);
-    const auto calls = static_cast<double>(limits.calls), network = static_cast<double>(limits.network);
-    return known_.emplace(std::string(principal), entry{limits, {}, now, calls, now, network, now}).first->second;
+    const allowance calls{static_cast<double>(limits.calls), now}, network{static_cast<double>(limits.network), now};
+    return known_.emplace(std::string(principal), entry{limits, {}, now, calls, network}).first->second;
 }
 
 // Nothing is known of the principal that a new entry would not say.
 bool quotas::is_whole(const entry& own, clock::time_point now)
 {
-    const bool has_moved = own.limits.network != 0 && own.network < static_cast<double>(own.limits.network);
-    return now - own.looked > one_minute && (!has_moved || now - own.network_counted > one_hour);
+    const bool has_moved = own.limits.network != 0 && own.network.left < static_cast<double>(own.limits.network);
+    return now - own.looked > one_minute && (!has_moved || now - own.network.counted > one_hour);
 }
 
 void quotas::look_again()
@@ -128,21 +126,17 @@ std::string quotas::refusal_in_words(std::string_view principal, std::uint64_t p
     return "your quota of " + std::string(name.name) + " allows" + number;
 }
 
-// The calls of a minute come back evenly.
-void quotas::refill(entry& own, clock::time_point now)
+void quotas::allowance::refill(std::uint64_t most, std::chrono::seconds each, clock::time_point now)
 {
-    const auto most = static_cast<double>(own.limits.calls);
-    own.calls += most / 60 * std::chrono::duration<double>(now - own.counted).count();
-    own.calls = std::min(own.calls, most);
-    own.counted = now;
+    const auto all = static_cast<double>(most), period = static_cast<double>(each.count());
+    left += all / period * std::chrono::duration<double>(now - counted).count();
+    left = std::min(left, all);
+    counted = now;
 }
 
-void quotas::refill_network(entry& own, clock::time_point now)
+void quotas::allowance::widen(std::uint64_t before, std::uint64_t most)
 {
-    const auto most = static_cast<double>(own.limits.network);
-    own.network += most / 3600 * std::chrono::duration<double>(now - own.network_counted).count();
-    own.network = std::min(own.network, most);
-    own.network_counted = now;
+    if (most > before) left += static_cast<double>(most - before);
 }
 
 bool quotas::take_network(std::string_view principal, std::uint64_t bytes)
@@ -150,9 +144,9 @@ bool quotas::take_network(std::string_view principal, std::uint64_t bytes)
     const auto now = now_();
     auto& own = look_up(principal, now);
     if (own.limits.network == 0) return true;
-    refill_network(own, now);
-    own.network -= static_cast<double>(bytes);
-    return own.network >= (bytes == 0 ? enough_to_begin(own.limits.network) : 0);
+    own.network.refill(own.limits.network, one_hour, now);
+    own.network.left -= static_cast<double>(bytes);
+    return own.network.left >= (bytes == 0 ? enough_to_begin(own.limits.network) : 0);
 }
 
 std::chrono::milliseconds quotas::network_wait(std::string_view principal)
@@ -160,9 +154,9 @@ std::chrono::milliseconds quotas::network_wait(std::string_view principal)
     const auto now = now_();
     auto& own = look_up(principal, now);
     if (own.limits.network == 0) return {};
-    refill_network(own, now);
+    own.network.refill(own.limits.network, one_hour, now);
     const double a_millisecond = static_cast<double>(own.limits.network) / 3'600'000;
-    const double lacking = std::max(0.0, enough_to_begin(own.limits.network) - own.network);
+    const double lacking = std::max(0.0, enough_to_begin(own.limits.network) - own.network.left);
     return std::chrono::milliseconds(std::llround(std::ceil(lacking / a_millisecond)));
 }
 
@@ -171,8 +165,8 @@ std::optional<std::uint64_t> quotas::calls_left(std::string_view principal)
     const auto now = now_();
     auto& own = look_up(principal, now);
     if (own.limits.calls == 0) return std::nullopt;
-    refill(own, now);
-    return static_cast<std::uint64_t>(own.calls);
+    own.calls.refill(own.limits.calls, one_minute, now);
+    return static_cast<std::uint64_t>(own.calls.left);
 }
 
 void quotas::count_refused_call() { count_refusal("calls"); }
@@ -182,11 +176,12 @@ std::chrono::milliseconds quotas::take_call(std::string_view principal)
     const auto now = now_();
     auto& own = look_up(principal, now);
     if (own.limits.calls == 0) return {};
-    refill(own, now);
+    own.calls.refill(own.limits.calls, one_minute, now);
     const double a_second = static_cast<double>(own.limits.calls) / 60;
-    if (own.calls < 1) count_refusal("calls");
-    if (own.calls < 1) return std::chrono::milliseconds(std::llround(std::ceil(1000 * (1 - own.calls) / a_second)));
-    own.calls -= 1;
+    if (own.calls.left < 1) count_refusal("calls");
+    if (own.calls.left < 1)
+        return std::chrono::milliseconds(std::llround(std::ceil(1000 * (1 - own.calls.left) / a_second)));
+    own.calls.left -= 1;
     return {};
 }
 

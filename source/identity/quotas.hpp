@@ -65,19 +65,23 @@ public:
     static void count_refused_call();  ///< that another one has decided about
 
 private:
+    /// Of so many in a time, what is left: all may be taken at once, and then comes back evenly.
+    struct allowance {
+        double left = 0;
+        clock::time_point counted{};
+
+        void refill(std::uint64_t most, std::chrono::seconds each, clock::time_point now);
+        void widen(std::uint64_t before, std::uint64_t most);  ///< a limit that has grown counts at once
+    };
     struct entry {
         principal_limits limits;
         principal_limits left{};  // of them, where what is elsewhere counts
         clock::time_point looked{};
-        double calls = 0;  // that may begin now
-        clock::time_point counted{};
-        double network = 0;  // bytes that are left
-        clock::time_point network_counted{};
+        allowance calls{};    // that may begin now
+        allowance network{};  // bytes
     };
 
     entry& look_up(std::string_view principal, clock::time_point now);
-    static void refill(entry& own, clock::time_point now);
-    static void refill_network(entry& own, clock::time_point now);
     static bool is_whole(const entry& own, clock::time_point now);
     principal_limits read(std::string_view principal);
     void forget_unused(clock::time_point now);

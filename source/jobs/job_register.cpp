@@ -5,6 +5,7 @@
 #include "metrics/registry.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
+#include "text/time_text.hpp"
 #include "text/utf8_text.hpp"
 
 #include <boost/asio/steady_timer.hpp>
@@ -87,10 +88,7 @@ job_register::job_register(asio::any_io_executor executor, const record_folder& 
     if (folder.alone()) lose_those_of_before();
 }
 
-double job_register::now()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double job_register::now() { return seconds_since_1970(); }
 
 // Called while no other process uses the records.
 void job_register::lose_those_of_before()

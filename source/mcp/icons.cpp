@@ -17,36 +17,21 @@ extern const std::string_view server, read, files, run, sandboxes, packages, web
 
 namespace {
 
-json::array icon_of(std::string_view svg)
-{
-    return {{{"src", "data:image/svg+xml;base64," + base64_encode(svg)},
-             {"mimeType", "image/svg+xml"},
-             {"sizes", json::array{"any"}}}};
-}
+std::string address_of(std::string_view svg) { return "data:image/svg+xml;base64," + base64_encode(svg); }
 
 }  // namespace
 
-json::array server_icons() { return icon_of(icon_files::server); }
+json::array server_icons() { return tool_icons(scope::admin); }
 
 json::array tool_icons(scope needed)
 {
-    switch (needed) {
-        case scope::read:
-            return icon_of(icon_files::read);
-        case scope::files:
-            return icon_of(icon_files::files);
-        case scope::run:
-            return icon_of(icon_files::run);
-        case scope::sandboxes:
-            return icon_of(icon_files::sandboxes);
-        case scope::packages:
-            return icon_of(icon_files::packages);
-        case scope::web:
-            return icon_of(icon_files::web);
-        case scope::admin:
-            break;
-    }
-    return server_icons();
+    namespace svg = icon_files;
+    static const std::array<std::string, 7> of_scopes{
+        address_of(svg::read),     address_of(svg::files), address_of(svg::run),   address_of(svg::sandboxes),
+        address_of(svg::packages), address_of(svg::web),   address_of(svg::server)};
+    return {{{"src", of_scopes.at(static_cast<std::size_t>(needed))},
+             {"mimeType", "image/svg+xml"},
+             {"sizes", json::array{"any"}}}};
 }
 
 }  // namespace cmcp

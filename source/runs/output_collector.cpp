@@ -2,6 +2,7 @@
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
+#include "files/workspaces.hpp"
 #include "posix/bytes.hpp"
 #include "text/cut_text.hpp"
 #include "text/handles.hpp"
@@ -30,7 +31,7 @@ std::string_view without_cut_beginning(std::string_view text)
     return text;
 }
 
-constexpr const char* folder_name = ".outputs";
+constexpr const char* folder_name = workspaces::outputs_folder;
 
 // The caller's code may have planted anything in its workspace: no link is followed.
 unique_fd open_outputs(int workspace)

@@ -5,6 +5,7 @@
 #include "http/signed_link.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
+#include "text/time_text.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -65,10 +66,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
     if (folder.alone()) reconcile();
 }
 
-double sandbox_manager::now()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double sandbox_manager::now() { return seconds_since_1970(); }
 
 void sandbox_manager::set_public_url(std::string url)
 {

@@ -6,6 +6,7 @@
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_key.hpp"
 #include "text/random_id.hpp"
+#include "text/time_text.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -31,8 +32,6 @@ std::string make_placeholder(std::size_t value_size)
     text.resize(size);
     return text;
 }
-
-double present() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 bool is_below(const std::string& name, const std::string& above) { return name.ends_with("." + above); }
 
@@ -198,8 +197,8 @@ std::shared_ptr<secret_source> sandbox_secrets::source_for(const sandbox_record&
 void sandbox_secrets::note_use(const sandbox_record& where, const std::string& name)
 {
     for (auto& each : secrets_) {
-        if (find(where, name) != &each || present() - each.record.used < 60) continue;
-        each.record.used = present();
+        if (find(where, name) != &each || seconds_since_1970() - each.record.used < 60) continue;
+        each.record.used = seconds_since_1970();
         store_->note_use(each.record, each.record.used);
     }
 }

@@ -13,13 +13,11 @@ namespace cmcp::command {
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-
 std::string state_of(const key_record& key)
 {
     const auto day = [](double when) { return utc_text(static_cast<std::time_t>(when), "%Y-%m-%d %H:%M"); };
     if (key.revoked != 0) return "revoked " + day(key.revoked);
-    if (key.expires != 0 && key.expires <= now()) return "expired " + day(key.expires);
+    if (key.expires != 0 && key.expires <= seconds_since_1970()) return "expired " + day(key.expires);
     return (key.expires == 0 ? "without end" : "until " + day(key.expires)) +
            (key.used == 0 ? ", never used" : ", used " + day(key.used));
 }
@@ -45,7 +43,7 @@ int create(identity_store& store, const identity_line& line, const settings& con
     const key_order wanted{line.what, line.scopes, line.profile, line.networks, line.lasts, line.note, line.limits};
     const bool first = !store.has_keys() && !config.callers_have_names();
     act_record act(config, "key create");
-    const auto fresh = make_key(store, wanted, now());
+    const auto fresh = make_key(store, wanted, seconds_since_1970());
     act.done(fresh.record.id + " of " + fresh.record.principal + " " + fresh.record.scopes);
     if (first) std::cerr << "From its next start on the server takes only callers with a key or token.\n";
     return show_new(fresh, json);
@@ -62,8 +60,8 @@ int rotate(identity_store& store, const std::string& id, const settings& config,
     auto record = known_key(store, id);
     if (record.revoked != 0) throw config_error("the key " + id + " was revoked; create a new one");
     act_record act(config, "key rotate");
-    const auto fresh = make_key_like(store, std::move(record), now());
-    store.revoke(id, now());
+    const auto fresh = make_key_like(store, std::move(record), seconds_since_1970());
+    store.revoke(id, seconds_since_1970());
     act.done(id + " by " + fresh.record.id + " of " + fresh.record.principal);
     return show_new(fresh, json);
 }
@@ -106,7 +104,7 @@ try {
     if (line.action == "list") return list_keys(store, json);
     const auto record = known_key(store, line.what);
     act_record act(loaded.values, "key revoke");
-    const bool ended = store.revoke(record.id, now());
+    const bool ended = store.revoke(record.id, seconds_since_1970());
     act.done(record.id + " of " + record.principal);
     std::cout << "key " << record.id << " of " << record.principal
               << (ended ? " is revoked\n" : " was revoked before\n");

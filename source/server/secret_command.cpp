@@ -68,17 +68,12 @@ secret_store open_secrets(const settings& config)
     return secret_store(secret_store::file_in(config.sandbox_root));
 }
 
-double present_time()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 int keep_secret(const settings& config, const secret_line& line)
 {
     act_record act(config, "secret set");
     auto store = open_secrets(config);
     auto value = read_value();
-    const auto fresh = set_secret(store, config, line.wanted, value, present_time());
+    const auto fresh = set_secret(store, config, line.wanted, value, seconds_since_1970());
     ::OPENSSL_cleanse(value.data(), value.size());
     act.done(subject_of(fresh));
     std::cout << "the secret " << subject_of(fresh) << " is set; sandboxes that run without secrets have it after "

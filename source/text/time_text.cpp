@@ -28,4 +28,9 @@ std::string seconds_text(std::chrono::milliseconds time)
     return text;
 }
 
+double seconds_since_1970()
+{
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace cmcp

@@ -4,15 +4,9 @@
 #include "log/log.hpp"
 #include "mcp/lenient_arguments.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace cmcp {
-
-double seconds_since_1970()
-{
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 http_reply uncached_reply(const json::object& body)
 {

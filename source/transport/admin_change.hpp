@@ -23,8 +23,6 @@ std::function<Store&()> opened_at_first_use(File file)
     };
 }
 
-double seconds_since_1970();  ///< now
-
 http_reply uncached_reply(const json::object& body);
 
 /// The end of the path, decoded.

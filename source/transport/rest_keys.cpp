@@ -1,5 +1,6 @@
 #include "identity/key_order.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "text/time_text.hpp"
 #include "transport/admin_change.hpp"
 #include "transport/rest_routes.hpp"
 

@@ -2,6 +2,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_order.hpp"
+#include "text/time_text.hpp"
 #include "transport/admin_change.hpp"
 #include "transport/rest_routes.hpp"
 

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* outputs_folder = ".outputs";
 constexpr const char* used_mark = "used";
 constexpr std::size_t handle_digits = 32;
 
@@ -37,14 +36,6 @@ caller caller_named(std::string principal)
 }
 
 }  // namespace
-
-bool workspace_place::has_files() const
-{
-    std::error_code none;
-    for (fs::directory_iterator at(workspace(), none), end; !none && at != end; at.increment(none))
-        if (at->path().filename() != outputs_folder) return true;
-    return false;
-}
 
 void workspace_place::make() const
 {
@@ -66,11 +57,11 @@ bool workspace_place::is_marked() const { return ::access((folder / used_mark).c
 
 void workspace_place::set_aside(const sandbox_places& aside) const
 {
-    if (has_files()) {
+    if (workspaces::has_files(workspace())) {
         const auto moved = aside.make_aside(handle) / "workspace";
         move_if_there(workspace(), moved);
         make();
-        move_if_there(moved / outputs_folder, workspace() / outputs_folder);
+        move_if_there(moved / workspaces::outputs_folder, workspace() / workspaces::outputs_folder);
     }
     ::unlink((folder / kept_state::file_name).c_str());
     unmark();
@@ -80,7 +71,7 @@ void workspace_place::put(const fs::path& fresh, const sandbox_places& aside) co
 {
     make();
     set_aside(aside);
-    move_if_there(workspace() / outputs_folder, fresh / outputs_folder);
+    move_if_there(workspace() / workspaces::outputs_folder, fresh / workspaces::outputs_folder);
     fs::rename(fresh, workspace());
 }
 
@@ -120,6 +111,8 @@ kept_workspaces::kept_workspaces(const settings& config, const workspaces& place
 }
 
 bool kept_workspaces::has(std::string_view handle) { return handle_maker::fits(handle_maker::workspace_kind, handle); }
+
+std::string kept_workspaces::noun_of(std::string_view handle) { return has(handle) ? "workspace" : "sandbox"; }
 
 std::string kept_workspaces::handle_of(const std::string& principal)
 {

@@ -26,7 +26,6 @@ struct workspace_place {
     std::string handle;
 
     std::filesystem::path workspace() const { return folder / "workspace"; }
-    bool has_files() const;
     void make() const;
     void mark_used() const;
     void unmark() const;
@@ -47,6 +46,7 @@ public:
     kept_workspaces(const settings& config, const workspaces& places, const snapshots::chunk_sealer& names);
 
     static bool has(std::string_view handle);
+    static std::string noun_of(std::string_view handle);  ///< for sentences and the log: "workspace", else "sandbox"
 
     /// `wsp_home_<32 hexadecimal digits>`, of which nobody without SNAPSHOT_KEY learns the name.
     std::string handle_of(const std::string& principal);

@@ -7,18 +7,18 @@ namespace cmcp {
 
 void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
 {
-    const std::string what = kept_workspaces::has(where.id) ? "workspace" : "sandbox";
+    const auto noun = kept_workspaces::noun_of(where.id);
     if (!in_touch_())
-        throw sandbox_error("NodeCutOff", "This server does not reach the most of its cluster, so the " + what +
+        throw sandbox_error("NodeCutOff", "This server does not reach the most of its cluster, so the " + noun +
                                               " may be used at another one now. Call again in a few seconds.");
     const auto leaves = leaving_.find(where.id);
     if (leaves != leaving_.end() && leaves->second)
         throw sandbox_error("NodeUnreachable",
-                            "The " + what + " is on its way to another server. Call again in a moment.");
+                            "The " + noun + " is on its way to another server. Call again in a moment.");
     const auto at = known_.find(where.id);
     if (at == known_.end() || !at->second.released) return;
     throw sandbox_error("SnapshotStoreError",
-                        "The " + what +
+                        "The " + noun +
                             " may be at another server since this one was stopped, and the storage of snapshots "
                             "(SNAPSHOT_STORE), which knows, does not answer. Call again in a few seconds.");
 }

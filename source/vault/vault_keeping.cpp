@@ -178,21 +178,18 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     if (first) co_await bucket_.forget(id, state.epoch, false);
     count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
-    log::info(kept_workspaces::has(id) ? "workspace_kept" : "sandbox_kept",
-              {{kept_workspaces::has(id) ? "workspace" : "sandbox", id},
-               {"bytes", state.workspace.bytes},
-               {"released", release},
-               {"ms", took.count()}});
+    const auto noun = kept_workspaces::noun_of(id);
+    log::info(noun + "_kept",
+              {{noun, id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
 }
 
 awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
 {
-    const bool is_workspace = kept_workspaces::has(record.id);
-    log::warning(is_workspace ? "workspace_superseded" : "sandbox_superseded",
-                 {{is_workspace ? "workspace" : "sandbox", record.id}, {"by", owner.node}});
+    const auto noun = kept_workspaces::noun_of(record.id);
+    log::warning(noun + "_superseded", {{noun, record.id}, {"by", owner.node}});
     claims_[record.id] = std::move(owner);
     known_.erase(record.id);
-    auto work = is_workspace ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
+    auto work = kept_workspaces::has(record.id) ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
     co_await uncancelled(std::move(work));
 }
 
@@ -218,9 +215,9 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 
 void sandbox_vault::refuse_where_busy(const std::string& id) const
 {
-    const std::string what = kept_workspaces::has(id) ? "workspace " : "sandbox ";
     if (is_busy(id))
-        throw sandbox_error("StateError", "Something goes on in the " + what + id + ": wait for its end, or end it.");
+        throw sandbox_error("StateError", "Something goes on in the " + kept_workspaces::noun_of(id) + " " + id +
+                                              ": wait for its end, or end it.");
 }
 
 // Calls that had found the sandbox here before it left begin a moment later; those that come now wait for its move.

@@ -171,12 +171,11 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     known_[manifest.handle] = state;
     tell_next(manifest.handle, note_of(manifest));
     count("brought");
-    const bool is_workspace = kept_workspaces::has(manifest.handle);
-    log::info(is_workspace ? "workspace_brought" : "sandbox_brought",
-              {{is_workspace ? "workspace" : "sandbox", manifest.handle},
-               {"from", manifest.node},
-               {"kept", moment(manifest.taken)},
-               {"bytes", manifest.bytes}});
+    const auto noun = kept_workspaces::noun_of(manifest.handle);
+    log::info(noun + "_brought", {{noun, manifest.handle},
+                                  {"from", manifest.node},
+                                  {"kept", moment(manifest.taken)},
+                                  {"bytes", manifest.bytes}});
 }
 
 awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle, sandbox_claim owner,

@@ -19,7 +19,8 @@ namespace {
 void leave_outputs(const sandbox_places& places, const fs::path& copy)
 {
     std::error_code none;
-    if (fs::exists(fs::symlink_status(copy / ".outputs", none))) places.remove(copy / ".outputs");
+    const auto outputs = copy / workspaces::outputs_folder;
+    if (fs::exists(fs::symlink_status(outputs, none))) places.remove(outputs);
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ awaitable<bool> sandbox_vault::begins_with_files(std::string handle, std::uint64
     const auto* principal = kept_workspaces::has(handle) ? workspaces_.principal_of(handle) : nullptr;
     if (principal == nullptr) co_return false;
     auto read = [place = workspaces_.place_of(handle)] {
-        return std::pair(read_kept(place.folder), place.has_files());
+        return std::pair(read_kept(place.folder), workspaces::has_files(place.workspace()));
     };
     auto seen = co_await pool_.run(blocking_pool::server, std::move(read));
     auto& state = seen.first;

@@ -45,6 +45,20 @@ void collapse(std::uintptr_t begin, std::uintptr_t end)
                   MADV_COLLAPSE);  // fails where it does not hold enough, or never can
 }
 
+// proc_pid_maps(5)
+void collapse_all()
+{
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream in(line);
+        std::uintptr_t begin = 0, end = 0;
+        char dash = 0;
+        std::string rights, offset, device, inode, name;
+        in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode >> name;
+        if (is_own_memory(rights, name)) collapse(begin, end);
+    }
+}
+
 void* taken = nullptr;  // the last piece, which names the one before, so that no compiler leaves them out
 
 bool take_piece(std::size_t size, std::uintptr_t end_of_pieces)
@@ -101,21 +115,7 @@ void packed_memory::settle()
         end_ = kept < end_ ? kept : end_;
     }
     take_free_pieces();
-    pack();
-}
-
-// proc_pid_maps(5)
-void packed_memory::pack()
-{
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        std::istringstream in(line);
-        std::uintptr_t begin = 0, end = 0;
-        char dash = 0;
-        std::string rights, offset, device, inode, name;
-        in >> std::hex >> begin >> dash >> end >> rights >> offset >> device >> inode >> name;
-        if (is_own_memory(rights, name)) collapse(begin, end);
-    }
+    collapse_all();
 }
 
 }  // namespace cmcp::sandbox

@@ -12,13 +12,10 @@ public:
     /// Becomes the source of Python's arenas (PyObject_SetArenaAllocator). Before Python is started.
     packed_memory();
 
-    /// To be called once everything is loaded, and may be called again: gives back what was not used, and packs. Later
-    /// arenas come from the kernel one by one.
+    /// To be called once everything is loaded, and may be called again: gives back what was not used, and joins small
+    /// pages (madvise(2), MADV_COLLAPSE: Linux 6.1; without it they stay as they are). A process that writes while a
+    /// clone of it lives parts them again. Later arenas come from the kernel one by one.
     void settle();
-
-    /// Joins small pages (madvise(2), MADV_COLLAPSE: Linux 6.1; without it they stay as they are). A process that
-    /// writes while a clone of it lives parts them again.
-    static void pack();
 
 private:
     static void* take(void* self, std::size_t size);

@@ -315,14 +315,17 @@ TEST_CASE("after a shell another is held in the cell, and is confined and told w
 {
     if (under_firejail()) return;
     shared_stage s;
-    const auto until_held = [&](const run_request& request) {
-        for (;;)
-            if (const auto result = s.run_now(request); result.waited) return result;
-    };
     const auto at_home = [&](std::string code) {
         run_request request = s.in_cell(std::move(code));
         request.workspace_inside = "/inside";
         return request;
+    };
+    // A shell is made beside a run that goes on, and none where one run follows the other at once.
+    const auto until_held = [&](const run_request& request) {
+        for (;;) {
+            s.run_now(at_home("sleep 0.1"));
+            if (const auto result = s.run_now(request); result.waited) return result;
+        }
     };
     CHECK_FALSE(s.run_now(at_home("true")).waited);
     until_held(at_home("true"));

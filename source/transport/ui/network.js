@@ -33,12 +33,12 @@ function rowsOf({ hosts, approved, approved_for_run: forRun, refused }) {
 export function networkOf(box, place) {
   let shown = box.network || { mode: "none", hosts: [], approved: [], approved_for_run: [], refused: [] };
   const mayChange = () => may("web") && state.session.networks.offered;
-  const sentence = element("p"), told = element("p", { role: "status" });
+  const sentence = element("p"), ended = element("p", { role: "status" });
   const secrets = element("div");
 
   const set = async (hosts, asks) => {
-    const { note: ended } = await tool("set_network", { sandbox_id: box.id, allow: hosts, ...(asks ? { ask: true } : {}) });
-    setText(told, ended || "");
+    const answer = await tool("set_network", { sandbox_id: box.id, allow: hosts, ...(asks ? { ask: true } : {}) });
+    setText(ended, answer.note || "");
     const { sandboxes } = await fetchList("sandboxes", { match: box.id }, "*");
     update(sandboxes.find(({ id }) => id === box.id) || box);
   };
@@ -77,7 +77,7 @@ export function networkOf(box, place) {
   }
   const load = async () => {
     const closed = state.session.networks.offered ? null : note("Sandboxes of this server get no network: its operator allows hosts with SANDBOX_NETWORK_ALLOWED.");
-    place.replaceChildren(...[closed, element("div", { class: "tools" }, button("Change the network", change, { disabled: !mayChange() })), sentence, told, table.node,
+    place.replaceChildren(...[closed, element("div", { class: "tools" }, button("Change the network", change, { disabled: !mayChange() })), sentence, ended, table.node,
       element("h3", {}, "Secrets"), note("Its programs have placeholders of those whose hosts the network allows. Nobody sees the values."), secrets].filter(Boolean));
     show();
     secrets.replaceChildren(await secretsList(box));

@@ -1,6 +1,7 @@
 // What servers that work as one cost: a call through a balancer and one that is passed on, processor time of a call by the number of
 // servers, and what each of them spends on the others while nobody calls. Prints figures; scripts/bench-cluster starts it.
 import fs from "node:fs";
+import { by_turns } from "../lib/by_turns.mjs";
 import { caller } from "../lib/caller.mjs";
 import { start_cluster } from "../lib/cluster.mjs";
 import { start_directory } from "../lib/directory.mjs";
@@ -11,7 +12,6 @@ const TOKEN = "a".repeat(32);
 const SETTINGS = { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", LOG_LEVEL: "WARNING" };
 const quick = process.argv.includes("--quick");
 const names_of = (count) => Array.from({ length: count }, (_, i) => `n${i + 1}`);
-const median = (figures) => figures.sort((a, b) => a - b)[figures.length >> 1];
 
 // proc_pid_stat(5), fields 14 and 15, in ticks of 10 ms.
 function processor_ms(pid) {
@@ -30,32 +30,18 @@ async function with_servers(count, body) {
     }
 }
 
-/// Medians in milliseconds of ways that take turns, so that what else the machine does meets all of them.
-async function by_turns(count, ways) {
-    const times = ways.map(() => []);
-    for (let i = 0; i < count + 50; ++i) {
-        for (const [way, call] of ways.entries()) {
-            const begun = process.hrtime.bigint();
-            await call();
-            if (i >= 50) times[way].push(Number(process.hrtime.bigint() - begun) / 1e6);
-        }
-    }
-    return times.map(median);
-}
-
 async function print_ways(cluster) {
     const ann = (node) => new caller(cluster.node(node).url, TOKEN);
     const { sandbox_id } = await ann("n1").call("create_sandbox");
     const balancer = fs.existsSync(haproxy) ? await start_haproxy(cluster.nodes) : undefined;
     const straight = () => ann("n1").call("list_sandbox_files", { sandbox_id });
     const passed_on = () => ann("n2").call("list_sandbox_files", { sandbox_id });
-    const balanced = () => fetch(`${balancer.by_handle}/sandbox/files?sandbox_id=${sandbox_id}`, { headers: { Authorization: `Bearer ${TOKEN}` } }).then((answer) => answer.text());
-    const unbalanced = () => fetch(`${cluster.node("n1").url}/sandbox/files?sandbox_id=${sandbox_id}`, { headers: { Authorization: `Bearer ${TOKEN}` } }).then((answer) => answer.text());
+    const files_at = (url) => async () => (await new caller(url, TOKEN).get(`/sandbox/files?sandbox_id=${sandbox_id}`)).text();
     const count = quick ? 200 : 1000;
-    const [own, other] = await by_turns(count, [straight, passed_on]);
+    const [own, other] = await by_turns(count, 50, [straight, passed_on]);
     console.log(`a call at its own server: ${own.toFixed(2)} ms; passed on by another: ${other.toFixed(2)} ms, ${(other - own).toFixed(2)} ms more`);
     if (!balancer) return console.log("HAProxy is not installed");
-    const [without, through] = await by_turns(count, [unbalanced, balanced]);
+    const [without, through] = await by_turns(count, 50, [files_at(cluster.node("n1").url), files_at(balancer.by_handle)]);
     console.log(`a request to its own server: ${without.toFixed(2)} ms; through HAProxy, which reads the handle: ${through.toFixed(2)} ms, ${(through - without).toFixed(2)} ms more`);
     await balancer.stop();
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { by_turns } from "../lib/by_turns.mjs";
 import { progress, reply } from "../lib/caller.mjs";
 import { node_of } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
@@ -17,26 +18,11 @@ const ids = (value) => value.sandboxes.map(({ sandbox_id }) => sandbox_id).sort(
 const all = Object.values(boxes).sort();
 
 // ---------------------------------------------------------------- what it costs
-const median = (figures) => figures.sort((a, b) => a - b)[figures.length >> 1];
-
-/// `make()` is called `count` times in each of two ways that take turns; gives their medians in milliseconds.
-async function compare(count, direct, passed_on) {
-    const times = [[], []];
-    for (let i = 0; i < count + 20; ++i) {
-        for (const [way, call] of [direct, passed_on].entries()) {
-            const begun = process.hrtime.bigint();
-            await call();
-            if (i >= 20) times[way].push(Number(process.hrtime.bigint() - begun) / 1e6);
-        }
-    }
-    return times.map(median);
-}
-
 async function print_costs() {
     const tools = { "list_sandbox_files": {}, "execute_terminal_command": { command: "true" } };
     for (const [tool, args] of Object.entries(tools)) {
         const call = (name) => () => at(name).call(tool, { ...args, sandbox_id: boxes.n1 });
-        const [direct, other] = await compare(200, call("n1"), call("n2"));
+        const [direct, other] = await by_turns(200, 20, [call("n1"), call("n2")]);
         console.log(`# ${tool}: ${direct.toFixed(2)} ms at its own server, ${other.toFixed(2)} ms through another: ${(other - direct).toFixed(2)} ms more, ratio ${(other / direct).toFixed(2)}`);
     }
 }

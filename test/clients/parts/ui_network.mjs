@@ -169,8 +169,8 @@ await test("ui: an administrator sets and removes secrets, whose values are nowh
 await test("ui: other MCP servers are shown to administrators with their state, their tools and what is wrong", async () => {
     await at(root, "upstream");
     await row("other", root).getByText("idle").waitFor();
-    const found = await call(url, "execute_python_code", { sandbox_id: box.sandbox_id, code: "import tools\nprint(len(tools.search('run a command', limit=50)))" }, TOKENS.ann);
-    assert.ok(found.success, JSON.stringify(found));
+    const answer = await call(url, "execute_python_code", { sandbox_id: box.sandbox_id, code: "import tools\nprint(len(tools.search('run a command', limit=50)))" }, TOKENS.ann);
+    assert.ok(answer.success, JSON.stringify(answer));
     await row("other", root).getByText("ready").waitFor();
     const { upstreams } = await get(`${url}/admin/layers`, TOKENS.root);
     const ready = upstreams.find(({ name }) => name === "other");

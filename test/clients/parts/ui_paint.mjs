@@ -1,5 +1,6 @@
 // How soon /ui is painted, beside a page of one line from the same server (/healthz) in the same browser, which is the browser's own
 // part. Both by turns, each in a context of its own, so without anything kept. scripts/bench-ui runs it.
+import { median } from "../lib/by_turns.mjs";
 import assert from "node:assert/strict";
 import { open_page, start_browser } from "../lib/browser.mjs";
 import { test } from "../lib/report.mjs";
@@ -28,10 +29,9 @@ async function look_at(address, is_shown) {
     return { ...figures, shown };
 }
 
-const median = (all) => [...all].sort((one, other) => one - other)[all.length >> 1];
 const quarter = (all) => [...all].sort((one, other) => one - other)[all.length >> 2];
 const of = (rows, name, act = median) => act(rows.map((row) => row[name])).toFixed(0);
-const told = (rows) => `first contentful paint ${of(rows, "paint")} ms (lower quartile ${of(rows, "paint", quarter)}), answered after ${of(rows, "answered")} ms`;
+const figures_of = (rows) => `first contentful paint ${of(rows, "paint")} ms (lower quartile ${of(rows, "paint", quarter)}), answered after ${of(rows, "answered")} ms`;
 
 await test(`ui: the first paint, by turns with a page of one line, ${TURNS} times`, async () => {
     const rows = { empty: [], ui: [] };
@@ -41,8 +41,8 @@ await test(`ui: the first paint, by turns with a page of one line, ${TURNS} time
             if (turn >= 0) rows[name].push(row);
         }
     const more = rows.ui.map((row, turn) => row.paint - rows.empty[turn].paint);
-    console.log(`# a page of one line: ${told(rows.empty)}`);
-    console.log(`# /ui: ${told(rows.ui)}; ${of(rows.ui, "blocking")} files block it, ${of(rows.ui, "requests")} requests in all; its first pane is filled after ${of(rows.ui, "shown")} ms`);
+    console.log(`# a page of one line: ${figures_of(rows.empty)}`);
+    console.log(`# /ui: ${figures_of(rows.ui)}; ${of(rows.ui, "blocking")} files block it, ${of(rows.ui, "requests")} requests in all; its first pane is filled after ${of(rows.ui, "shown")} ms`);
     console.log(`# /ui is painted ${median(more).toFixed(0)} ms after the page of one line (median of the differences in each turn)`);
 }, 600_000);
 
