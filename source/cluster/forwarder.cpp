@@ -37,10 +37,12 @@ std::string caller_of(const http_request& request)
     return written(caller);
 }
 
-// The answer of a member that knows that the sandbox is at another one.
-bool is_of_misdirected(const relayed_answer_head& answer)
+// In the answer of a member that knows that the sandbox is at another one.
+std::string place_in(const relayed_answer_head& answer)
 {
-    return answer.result_int() == 421 && answer.count(boost::beast::string_view(member_place_field)) == 1;
+    if (answer.result_int() != 421) return {};
+    const auto place = answer.find(boost::beast::string_view(member_place_field));
+    return place == answer.end() ? std::string() : std::string(place->value());
 }
 
 class member_rules final : public relay_rules {
@@ -83,7 +85,7 @@ public:
     std::string subject() const override { return "The server " + name_ + " of this cluster"; }
     std::chrono::seconds patience() const override { return {}; }  // calls last as long as they last
     bool asks_for_body() const override { return true; }
-    bool is_of_another(const relayed_answer_head& answer) const override { return is_of_misdirected(answer); }
+    std::string other_place(const relayed_answer_head& answer) const override { return place_in(answer); }
 
 private:
     // The program in a sandbox has its own credentials and origins.
@@ -124,8 +126,8 @@ public:
         auto stream = co_await open(owner);
         const member_rules rules(x_, node);
         auto end = co_await relay(x_, *stream, rules);
-        if (end.is_of_another)
-            throw node_unreachable("The sandbox has moved from the server " + node + ".", cause::elsewhere);
+        if (!end.other_place.empty())
+            throw has_moved("The sandbox has moved from the server " + node + ".", std::move(end.other_place));
         if (end.may_go_on) by_.links_->give_back(owner, std::move(stream));
         if (!end.failure.empty()) co_await refuse(node_unreachable(end.failure));
     }
@@ -209,7 +211,7 @@ awaitable<bool> forwarder::pass_on(exchange& x)
     auto handle = x.request().target->handle(x.request());
     if (!node_of(x.request()).empty()) co_return co_await pass_along(x, std::move(handle));
     auto refusal = error_reply(421, "The sandbox is at another server.", "NodeUnreachable");
-    refusal.with(std::string(member_place_field), "elsewhere");
+    refusal.with(std::string(member_place_field), places_.owner_of(handle)->name);
     if (x.request().stream && !x.request().stream->complete()) x.close_after();
     co_await x.reply(std::move(refusal));
     co_return true;

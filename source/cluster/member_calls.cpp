@@ -28,7 +28,7 @@ std::chrono::milliseconds longest_silence(const settings& config)
     std::optional<json::value> data;
     if (const auto* sent = error.if_contains("data")) data = *sent;
     if (flag_of(object_of(error, "data"), moved_mark))
-        throw node_unreachable(text_of(error, "message"), node_unreachable::cause::elsewhere);
+        throw has_moved(text_of(error, "message"), text_of(object_of(error, "data"), moved_to_mark));
     throw rpc_error(static_cast<int>(number_of(error, "code", rpc_code::internal_error)), text_of(error, "message"),
                     std::move(data));
 }

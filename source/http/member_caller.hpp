@@ -26,7 +26,8 @@ struct member_caller {
 
 inline constexpr std::string_view member_caller_field = "cmcp-member-caller";
 
-/// In an answer 421 of a member to another one: that the sandbox is "elsewhere". Programs in sandboxes cannot send it.
+/// In an answer 421 of a member to another one: the name of the member that has the sandbox. Programs in sandboxes
+/// cannot send it.
 inline constexpr std::string_view member_place_field = "cmcp-member-place";
 
 /// As the value of the header field: JSON in base64url.

@@ -69,7 +69,7 @@ public:
         if (!tunnels_) stop_sending();
     }
 
-    relay_end end() const { return {failure_, may_go_on_, is_of_another_}; }
+    relay_end end() const { return {failure_, may_go_on_, other_place_}; }
 
 private:
     beast::tcp_stream& socket() { return beast::get_lowest_layer(to_); }
@@ -172,8 +172,8 @@ private:
             wants_body_ = wants_body_ || status == 100;
             changed_.notify();
             if (status == 101) co_return co_await switch_protocol(parser.get(), buffer);
-            is_of_another_ = by_.is_of_another(parser.get().base());
-            if (is_of_another_) co_return;
+            other_place_ = by_.other_place(parser.get().base());
+            if (!other_place_.empty()) co_return;
             if (status >= 200) co_return co_await pass_on(parser, buffer);
         }
         failure_ = by_.subject() + " sends interim answers without an end.";
@@ -253,7 +253,7 @@ private:
     bool tunnels_ = false;
     bool may_go_on_ = false;
     bool client_broke_off_ = false;
-    bool is_of_another_ = false;
+    std::string other_place_;
 };
 
 }  // namespace

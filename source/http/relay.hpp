@@ -31,14 +31,15 @@ public:
     /// Whether a body waits until the other server asks for it (answer 100), so that none is lost with a refusal.
     virtual bool asks_for_body() const { return false; }
 
-    /// Whether the answer says that another server has what the request is about, so the client does not get it.
-    virtual bool is_of_another(const relayed_answer_head&) const { return false; }
+    /// The name of the server that has what the request is about, where the answer is one that names it, which the
+    /// client does not get. Empty: it is an answer for the client.
+    virtual std::string other_place(const relayed_answer_head&) const { return {}; }
 };
 
 struct relay_end {
-    std::string failure;         ///< why there is no answer, a sentence; empty: there is one, or the client is gone
-    bool may_go_on = false;      ///< the connection is good for another request
-    bool is_of_another = false;  ///< so was the answer
+    std::string failure;        ///< why there is no answer, a sentence; empty: there is one, or the client is gone
+    bool may_go_on = false;     ///< the connection is good for another request
+    std::string other_place{};  ///< that the answer named
 };
 
 using plain_stream = boost::beast::tcp_stream;

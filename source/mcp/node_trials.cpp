@@ -9,7 +9,7 @@ namespace {
 using cause = node_unreachable::cause;
 
 constexpr std::chrono::seconds patience_with_nodes(10);  // longer than it takes to agree that one is gone
-constexpr int most_misdirections = 1;
+constexpr int most_misdirections = 2;
 
 // Nothing: the node has answered.
 awaitable<std::optional<node_unreachable>> problem_at(movable_request& request, std::string node)
@@ -45,8 +45,12 @@ awaitable<> try_nodes(movable_request& request, std::string node)
         auto problem = co_await problem_at(request, node);
         if (!problem) co_return;
         if (problem->why == cause::elsewhere) ++misdirections;
-        auto place = co_await next_place(request, node, *problem);
         const bool is_over = misdirections > most_misdirections || std::chrono::steady_clock::now() > until;
+        if (misdirections == 1 && !problem->place.empty()) {
+            node = problem->place;
+            continue;
+        }
+        auto place = co_await next_place(request, node, *problem);
         if (place && place->empty()) throw found_here();
         if (!place || is_over) throw node_unreachable(*problem);
         node = *std::move(place);

@@ -22,7 +22,16 @@ struct node_unreachable : std::runtime_error {
     }
     cause why;
     std::string type;
+    std::string place{};  ///< where it has gone, as far as a node that says `elsewhere` knows
 };
+
+/// Of a node that answers that the sandbox has gone to the node `place`.
+inline node_unreachable has_moved(const std::string& sentence, std::string place)
+{
+    node_unreachable moved(sentence, node_unreachable::cause::elsewhere);
+    moved.place = std::move(place);
+    return moved;
+}
 
 /// Thrown where a request turns out to be this node's own: the sandbox has come here, or is nowhere.
 struct found_here {};
@@ -41,8 +50,8 @@ public:
 };
 
 /// Tries the request at the node, and where its sandbox is from then on, until there is an answer: for as long as it
-/// takes to agree that a node is gone, and once more after a node that does not have the sandbox. Throws found_here,
-/// and node_unreachable of the last try.
+/// takes to agree that a node is gone, once more where a node without the sandbox says that it has gone, and once more
+/// after that. Throws found_here, and node_unreachable of the last try.
 awaitable<> try_nodes(movable_request& request, std::string node);
 
 }  // namespace cmcp

@@ -136,6 +136,7 @@ std::string node_of_passed_on(const served_request& request, const catalogue& of
     if (node.empty() || nodes.is_own(node)) return node;
     json::object data;
     data[moved_mark] = true;
+    data[moved_to_mark] = node;
     throw rpc_error(rpc_code::server_error, "It is at another server.", json::value(std::move(data)));
 }
 

@@ -15,8 +15,9 @@
 
 namespace cmcp {
 
-/// In the data of an error: the answering node does not have the sandbox any more, so it has to be found again.
+/// In the data of an error: the answering node does not have the sandbox any more; and the node that has it then.
 inline constexpr std::string_view moved_mark = "sandbox_moved";
+inline constexpr std::string_view moved_to_mark = "node";
 
 /// The other servers of a cluster, as the protocol sees them: a request for what another one has is answered by that.
 class other_nodes {

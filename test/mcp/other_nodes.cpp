@@ -38,6 +38,7 @@ public:
     {
         calls.push_back({node, request.method, params});
         if (unreachable && node == "n2") throw node_unreachable("The server n2 cannot be reached.");
+        if (gone_to.contains(node)) throw has_moved("It has gone.", gone_to[node]);
         auto result = std::move(results.front());
         results.pop_front();
         co_return result;
@@ -76,6 +77,7 @@ public:
     std::string workspace;             // the handle of every workspace
     std::optional<std::string> again;  // where sandboxes of n2 are now
     std::vector<std::string> looked_for;
+    std::map<std::string, std::string> gone_to;  // by the node that is asked
     bool unreachable = false;
 };
 
@@ -184,6 +186,25 @@ TEST_CASE("a sandbox whose node does not answer is looked for, and answered here
     const auto come = call();
     CHECK(result_of(come).at("structuredContent").at("text") == "hi");
     CHECK(c.nodes.looked_for == std::vector<std::string>(2, std::string(elsewhere)));
+}
+
+TEST_CASE("a node that had the sandbox says where it has gone, and the rest is found out")
+{
+    cluster_of_two cluster;
+    cluster.nodes.gone_to = {{"n2", "n3"}};
+    const auto ask = [&] {
+        cluster.answer();
+        cluster.server.modern("tools/call", call_params("echo", cluster_of_two::arguments(elsewhere)));
+    };
+    ask();
+    CHECK(cluster.nodes.looked_for.empty());
+    cluster.nodes.gone_to["n3"] = "n2";  // neither knows more
+    cluster.nodes.again = "n4";
+    ask();
+    CHECK(cluster.nodes.looked_for == std::vector<std::string>{std::string(elsewhere)});
+    std::string nodes;
+    for (const auto& each : cluster.nodes.calls) nodes += each.node;
+    CHECK(nodes == "n2n3n2n3n4");
 }
 
 TEST_CASE("what is about the workspace goes to its home, and what a result had no room for to where it is kept")

@@ -360,7 +360,11 @@ await test("snapshots: a server that is drained gives all away, says so, and tak
 });
 
 await test("snapshots: while the storage is away, all sandboxes work, and what changed is kept afterwards", async () => {
-    const works = (name, tool, args) => until(`${tool} works`, async () => (await at(name).rest(tool, args)).status === 200);
+    const works = async (name, tool, args) => {
+        let last;
+        const ends_well = async () => (last = await at(name).rest(tool, args)).status === 200;
+        await until(`${tool} works`, ends_well).catch(({ message }) => assert.fail(`${message}; last: ${JSON.stringify(last)}`));
+    };
     const before = [];
     await storage.stop();
     try {
