@@ -58,6 +58,20 @@ TEST_CASE("what parsers disagree about is refused")
     CHECK(judge(std::string("GET / HTTP/1.1\r\nX-\0A: 1\r\n\r\n"s)) == verdict::refused);
 }
 
+TEST_CASE("control characters are refused wherever they stand in a value, and all other bytes are not")
+{
+    const std::string before = "GET / HTTP/1.1\r\nHost: ", after = "\r\n\r\n";
+    for (unsigned byte = 0; byte < 256; ++byte)
+        for (std::size_t at = 0; at < 20; ++at) {
+            std::string value(20, byte % 2 == 0 ? 'a' : '\xff');
+            value[at] = static_cast<char>(byte);
+            const bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+            CAPTURE(byte, at);
+            if (judge(before + value + after) != (is_control ? verdict::refused : verdict::complete))
+                FAIL("is judged otherwise");
+        }
+}
+
 TEST_CASE("limits of the header have their own status")
 {
     int status = 0;
