@@ -146,7 +146,6 @@ def fresh():
     numpy = sys.modules.get('numpy')
     if numpy:
         numpy.random.seed()
-    streams()
 
 def take(start):
     global own_packages
@@ -238,5 +237,5 @@ def finish():
     del own
     flushed()
     sys.stdin = sys.stdout = sys.stderr = None
-    gc.collect()
+    gc.collect(2 if gc.get_objects(2) else 1)   # objects of a short run have not grown old
     return True
