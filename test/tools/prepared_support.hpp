@@ -44,7 +44,8 @@ inline const char* const programs[] = {
     "import atexit\natexit.register(print, 'at exit')\nprint('body')",
     "import atexit\natexit.register(divmod, 1, 0)",
     "class A:\n  def __del__(self): print('deleted', A)\na = A()\nb = [A()]\nb.append(b)\nprint('end')",
-    "import gc\nclass A:\n  def __del__(self): print('deleted')\na = [A()]\na.append(a)\ngc.collect()\nprint('old now')",
+    "import gc\nclass A:\n  def __del__(self): print('deleted')\na = [A()]\na.append(a)\ngc.collect()\nprint('old "
+    "now')",
     "f = open('left_open.txt', 'w')\nf.write('text')",
     "import os\nopen('left_open.txt').read() == 'text' or os._exit(9)",
     "import threading, time\nd = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nd.start()\nprint('main "
