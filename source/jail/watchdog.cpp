@@ -200,6 +200,15 @@ std::uint64_t usage_meter::files_in_memory() const
     return bytes_used(sources_.temporary) + bytes_used(sources_.shared);
 }
 
+bool usage_meter::has_files() const
+{
+    const auto is_in_use = [](const unique_fd& memory) {
+        struct statfs status {};
+        return ::fstatfs(memory.get(), &status) != 0 || status.f_files - status.f_ffree > 1;  // its own folder
+    };
+    return is_in_use(sources_.temporary) || is_in_use(sources_.shared);
+}
+
 // Asking for every socket costs more than the rest.
 std::uint64_t usage_meter::in_sockets()
 {

@@ -57,6 +57,8 @@ public:
     /// Bytes of memory that processes share without a file, as much as is mapped of it. Slow.
     std::uint64_t shared() const;
 
+    bool has_files() const;  ///< in memory: of /tmp and /dev/shm, empty ones and folders too
+
     /// Bytes of files on `device` that have no name any more but are in use. Slow.
     std::uint64_t deleted(dev_t device) const;
 

@@ -65,12 +65,14 @@ public:
     bool has_view_of(const run_request& request) const;       ///< as a new cell would have it
     bool has_workspace_of(const run_request& request) const;  ///< still that folder
     bool began_full() const { return workspace_.began_full(); }
+    bool has_files_in_memory() const { return !meter_ || meter_.has_files(); }  ///< true where that is not known
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
     void begin(const run_limits& limits);  ///< a program begins; the workspace's limits are the latest ones
 
-    std::uint64_t number() const { return number_; }  ///< grows from cell to cell, also over launchers
-    void rest();                                      ///< until then nobody looks: nothing can change in it
+    std::uint64_t number() const { return number_; }               ///< grows from cell to cell, also over launchers
+    void stand_in_for(std::uint64_t number) { number_ = number; }  ///< of a cell in which nothing was lost
+    void rest();  ///< until then nobody looks: nothing can change in it
 
     void hear_ready(std::span<unique_fd> descriptors);            ///< child_says::ready has come
     void hear_standby(standby_processes now) { standby_ = now; }  ///< the programs that stand by are these

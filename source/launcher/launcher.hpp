@@ -73,6 +73,9 @@ private:
     std::uint64_t make_cell(const start_message& start, loaded_interpreter* by, bool ready);
     std::unique_ptr<live_cell> drop_cell(std::uint64_t key);
     bool becomes_loaded(const live_cell& in, const run_request& request) const;
+    loaded_interpreter* interpreter_of_cells(const run_request& request) const;
+    bool has_nothing(const cell& in) const;  ///< that a run has left there, neither processes nor files
+    bool gives_way(const live_cell& in, const run_request& request) const;
     void begin_in(live_cell& in, waiting_start start);
     void begin_waiting(live_cell& in);
     void begin_cell(std::uint64_t key, live_cell& of);

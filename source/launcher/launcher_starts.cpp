@@ -112,17 +112,36 @@ live_cell& launcher::cell_of_its_own(const start_message& start)
     return *find_cell(ready ? *ready : make_cell(start, by, false));
 }
 
-// A cell that ends is nobody's any more: the next start of its name gets another. An interpreter that is loaded already
-// serves both kinds of runs. A list of programs may not have it, and an image has its own.
+// An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it, and an image has
+// its own.
+loaded_interpreter* launcher::interpreter_of_cells(const run_request& request) const
+{
+    const bool may_interpret = request.programs.all && request.image.empty() && !interpreters_.empty();
+    return may_interpret ? interpreters_.back().get() : nullptr;
+}
+
+bool launcher::has_nothing(const cell& in) const { return is_empty(in) && !in.has_files_in_memory(); }
+
+// A cell from before the interpreter was loaded would keep Python slow for as long as it lives.
+bool launcher::gives_way(const live_cell& in, const run_request& request) const
+{
+    if (in.is_outdated()) return true;
+    if (in.image() != request.image) return is_empty(*in.own());
+    const auto* const by = in.interprets() ? nullptr : interpreter_of_cells(request);
+    return by != nullptr && by->has_clones() && by->stands_in_for(request) && has_nothing(*in.own());
+}
+
+// A cell that ends is nobody's any more: the next start of its name gets another.
 live_cell& launcher::lasting_cell_for(const start_message& start)
 {
     const run_request& request = start.request;
     if (firejail_) throw cell_refusal("Firejail's runs share no processes: start the program without a lasting cell.");
     const cell_name name{request.principal, request.cell};
+    std::optional<std::uint64_t> number;
     for (const auto& [key, each] : live_cells_) {
         if (!each->lasts() || each->ends() || each->name() != name) continue;
-        const bool has_other_image = each->image() != request.image && is_empty(*each->own());
-        if (each->has_process() && (each->is_outdated() || has_other_image)) {
+        if (each->has_process() && gives_way(*each, request)) {
+            if (has_nothing(*each->own())) number = each->own()->number();
             each->end();
             continue;
         }
@@ -130,8 +149,9 @@ live_cell& launcher::lasting_cell_for(const start_message& start)
         return *each;
     }
     make_room_for(request.principal);
-    const bool may_interpret = request.programs.all && request.image.empty() && !interpreters_.empty();
-    return *find_cell(make_cell(start, may_interpret ? interpreters_.back().get() : nullptr, false));
+    live_cell& next = *find_cell(make_cell(start, interpreter_of_cells(request), false));
+    if (number) next.own()->stand_in_for(*number);
+    return next;
 }
 
 // A cell that is to be `ready` is made by a clone or not at all where one is wanted. 0: it was not. Elsewhere the

@@ -53,7 +53,7 @@ bool loaded_interpreter::stands_in_for(const run_request& request) const
 
 bool loaded_interpreter::order(std::uint64_t key, const cell& of)
 {
-    if (!active_.ready || clones_ >= options_.runs || !active_.process->order(of.clone_descriptors())) return false;
+    if (!has_clones() || !active_.process->order(of.clone_descriptors())) return false;
     ordered_.push_back(key);
     ++clones_;
     return true;

@@ -29,6 +29,7 @@ public:
     /// Whether a clone can be what the request starts, once it is loaded.
     bool stands_in_for(const run_request& request) const;
     bool is_ready();  ///< starts loading, where that has not begun
+    bool has_clones() const { return active_.ready && clones_ < options_.runs; }  ///< now
     role serves() const { return role_; }
     std::size_t waiting() const { return options_.waiting; }  ///< cells that are to be ready for one shape
 

@@ -46,11 +46,11 @@ struct run_result {
     std::vector<std::string> denied;  ///< system calls, paths or destinations that were refused, where known
     std::chrono::microseconds wall{0};
     std::chrono::microseconds cpu{0};
-    std::uint64_t peak_memory = 0;  ///< bytes; of the largest process where only that is known
-    bool prepared = false;          ///< a zygote's child ran it, not a program started for it
-    bool waited = false;            ///< it was confined before it was asked for
-    std::uint64_t cell = 0;         ///< a number of its lasting cell, which grows from cell to cell; 0: it had its own
-    left_processes left{};          ///< in a lasting cell
+    std::uint64_t peak_memory = 0;    ///< bytes; of the largest process where only that is known
+    bool prepared = false;            ///< a zygote's child ran it, not a program started for it
+    bool waited = false;              ///< it was confined before it was asked for
+    std::uint64_t cell = 0;           ///< of its lasting cell, grows where that of before lost something; 0: its own
+    left_processes left{};            ///< in a lasting cell
     std::uint64_t live_at_limit = 0;  ///< processes of the cell once its limit refused one; 0: it refused none
     std::string result;               ///< what was written to the result channel
 };

@@ -53,10 +53,12 @@ awaitable<> run_and_forget(native_backend& backend, run_request request)
 
 /// The same with an interpreter that is kept loaded.
 struct python_stage : shared_stage {
-    explicit python_stage(const native_backend::options& with = launcher_with_interpreter()) : shared_stage(with)
+    explicit python_stage(const native_backend::options& with = launcher_with_interpreter(), bool settles = true)
+        : shared_stage(with)
     {
-        loaded = cmcp::test::run_coroutine(io, backend.zygote_settles());
+        if (settles) settle();
     }
+    void settle() { loaded = cmcp::test::run_coroutine(io, backend.zygote_settles()); }
 
     run_request python_in_cell(std::string script)
     {
@@ -68,7 +70,7 @@ struct python_stage : shared_stage {
     }
     static std::vector<std::string> backend_argv() { return launcher_with_interpreter().launcher.zygote->argv; }
 
-    bool loaded;
+    bool loaded = false;
 };
 
 }  // namespace
@@ -347,6 +349,30 @@ TEST_CASE("after a shell another is held in the cell, and is confined and told w
     CHECK(s.run_now(at_home("for each in $(pgrep -x bash); do test $each = $$ || kill -STOP $each; done")).exit_code ==
           0);
     CHECK(s.run_now(at_home("echo on")).why == cause::exited);
+}
+
+TEST_CASE("a cell from before the interpreter was loaded gives way to one with it, unless a run has left something",
+          "[run][cell]")
+{
+    if (!has_interpreter()) return;
+    python_stage s(launcher_with_interpreter(), false);
+    const auto run_in = [&](std::string cell, std::string script) {
+        run_request request = s.python_in_cell(std::move(script));
+        request.cell = std::move(cell);
+        return s.run_now(std::move(request));
+    };
+    const auto first = run_in("one", "pass"), kept = run_in("two", "open('/tmp/kept', 'w')");
+    REQUIRE_FALSE(first.prepared);
+    s.settle();
+    REQUIRE(s.loaded);
+    const auto later = run_in("one", "pass");
+    CHECK(later.prepared);
+    CHECK(later.cell == first.cell);
+    const auto same = run_in("two", "import os\nos.remove('/tmp/kept')");
+    CHECK(same.exit_code == 0);
+    CHECK_FALSE(same.prepared);
+    CHECK(same.cell == kept.cell);
+    CHECK(run_in("two", "pass").prepared);
 }
 
 TEST_CASE("a clone in a cell that leaves processes behind, or had children, tells so", "[run][cell]")
