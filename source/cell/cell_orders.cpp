@@ -24,14 +24,14 @@ std::string expectation(const start_message& expected)
 
 std::string encode_program_order(const program_order& order)
 {
-    return encoded(cell_order::program, order.number, order.held, order.waits, expectation(order.expected));
+    return encoded(cell_order::program, order.number, order.held, order.waits, order.interprets, expectation(order.expected));
 }
 
 program_order decode_program_order(std::string_view rest)
 {
     wire_reader in(rest);
     program_order order;
-    in(order.number, order.held, order.waits);
+    in(order.number, order.held, order.waits, order.interprets);
     order.expected = decode_start(in.next<std::string>());
     return order;
 }

@@ -27,6 +27,7 @@ struct program_order {
     std::uint32_t number = 0;  ///< the launcher's name for it
     bool held = false;         ///< a shell that is held before its main(); else it becomes any program
     bool waits = true;         ///< false: its start comes at once, so nothing is done that only a wait profits from
+    bool interprets = true;    ///< where there is an interpreter: the start may be for that
     start_message expected;    ///< the arguments, environment and limits that its start will probably have
 };
 std::string encode_program_order(const program_order& order);

@@ -20,14 +20,19 @@ namespace cmcp::sandbox {
 pid_t program_maker::make(const program_order& order, std::vector<unique_fd> descriptors) const
 {
     if (descriptors.size() != (order.held ? 2 : 1)) throw step_failed("receive descriptors", EBADMSG);
-    const pid_t process = check(order.held ? ::fork() : fork(), "start a process");
+    const pid_t process = check(may_interpret(order) ? fork() : ::fork(), "start a process");
     if (process != 0) return process;
     live(order, std::move(descriptors.front()), order.held ? descriptors.back().get() : -1);
 }
 
+// A command that starts at once has no use for Python, which would write to many pages to begin anew.
+bool program_maker::may_interpret(const program_order& order) const
+{
+    return loaded_ != nullptr && !order.held && order.interprets;
+}
+
 pid_t program_maker::fork() const
 {
-    if (loaded_ == nullptr) return ::fork();
     loaded_->before_fork();
     const pid_t child = ::fork();
     const int error = errno;
@@ -71,7 +76,8 @@ void program_maker::stand_by(const program_order& order) const
 {
     run_request expected = order.expected.request;
     expected.workspace_inside = plan_.request.workspace_inside;
-    if (loaded_ != nullptr) loaded_->prepare(expected);
+    const bool interprets = may_interpret(order);
+    if (interprets) loaded_->prepare(expected);
     tell_listener(plan_.control.get(), install_filters(plan_));
     send_packet(plan_.control.get(), encoded(child_says::waiting));
     packet message = await_start(order.waits);
@@ -79,7 +85,7 @@ void program_maker::stand_by(const program_order& order) const
     take_start(plan_, start.body, message.descriptors);
     take_terminal(plan_);
     if (plan_.request.browser) become_browser(plan_);
-    const bool becomes_loaded = loaded_ != nullptr && start.loaded;
+    const bool becomes_loaded = interprets && start.loaded;
     limit_process_memory(plan_.request.limits, becomes_loaded ? loaded_->own_data : 0);
     if (becomes_loaded)
         loaded_->become(plan_.request.argv == expected.argv && plan_.request.environment == expected.environment);

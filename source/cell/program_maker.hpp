@@ -19,7 +19,8 @@ public:
     pid_t make(const program_order& order, std::vector<unique_fd> descriptors) const;
 
 private:
-    pid_t fork() const;
+    bool may_interpret(const program_order& order) const;
+    pid_t fork() const;  ///< of an interpreter
     [[noreturn]] void live(const program_order& order, unique_fd link, int library) const;
     void confine(int library) const;
     void stand_by(const program_order& order) const;

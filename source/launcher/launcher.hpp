@@ -131,6 +131,7 @@ private:
     std::uint64_t last_key_ = 0;                                      ///< of runs, cells and zygotes
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;              ///< by key
     std::map<std::uint64_t, std::unique_ptr<live_cell>> live_cells_;  ///< by key
+    steady_time latest_start_{};                                      ///< of a run, in any cell
     std::vector<std::unique_ptr<loaded_interpreter>> interpreters_;   ///< the first that suits a start makes its cell
     std::optional<ready_cells> ready_;                                ///< none under Firejail
     unique_fd held_library_;

@@ -135,7 +135,7 @@ void launcher::look_at_cells(steady_time now)
     for (const auto& [key, each] : live_cells_)
         if (now >= each->next_event()) {
             try {
-                each->look(now);
+                each->look(now, latest_start_);
                 rest_or_watch(key, *each);
             } catch (const std::exception& failure) {
                 each->own()->give_up(not_looked_after + failure.what());

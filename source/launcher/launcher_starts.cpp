@@ -217,6 +217,7 @@ try {
         const std::uint64_t key = next_key();
         runs_.emplace(key, std::make_unique<run>(in.own(), std::move(next), start.start, loaded));
         in.use(start.start, loaded);
+        latest_start_ = in.used();
         return look_after(key, [&](run& of) { watch_changing(key, of); });
     }
 } catch (const std::system_error&) {

@@ -81,7 +81,7 @@ public:
     bool ends() const { return ends_ || cell_->killed_for(); }
 
     steady_time next_event() const;
-    void look(steady_time now);
+    void look(steady_time now, steady_time latest_start);  ///< `latest_start`: in any cell
 
     cell_state state() const;
 
@@ -99,7 +99,8 @@ private:
     void refuse_socket(std::uint64_t question, const std::string& why);
     void hear_doors(std::vector<unique_fd> descriptors);
 
-    program order(const start_message& expected, bool held, bool waits);
+    program order(const start_message& expected, bool held, bool waits, bool interprets);
+    void stand_by_in_quiet(steady_time now, steady_time latest_start);
     void stand_by();
     void end_other_shells();
     void rest();

@@ -13,6 +13,7 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr std::chrono::milliseconds quiet_after_start{10};
+constexpr std::chrono::milliseconds longest_without_standby{100};
 constexpr std::chrono::seconds longest_standby{60};
 
 }  // namespace
@@ -21,7 +22,7 @@ void live_cell::prepare()
 {
     if (lasts() || !expected_ || !waiting.empty()) return;
     const bool holds = !interprets_ && library_ >= 0 && held_kind_of(expected_->request);
-    programs_.push_back(order(*expected_, holds, true));
+    programs_.push_back(order(*expected_, holds, true, true));
 }
 
 program live_cell::take_program(const start_message& start, bool loaded)
@@ -33,7 +34,7 @@ program live_cell::take_program(const start_message& start, bool loaded)
     };
     auto place = suits(true);
     if (place == programs_.end()) place = suits(false);
-    if (place == programs_.end()) return order(start, false, false);
+    if (place == programs_.end()) return order(start, false, false, loaded);
     program taken = std::move(*place);
     programs_.erase(place);
     tell_standby();
@@ -56,11 +57,11 @@ void live_cell::use(const start_message& start, bool loaded)
     rest_at_ = used_ + longest_standby;
 }
 
-program live_cell::order(const start_message& expected, bool held, bool waits)
+program live_cell::order(const start_message& expected, bool held, bool waits, bool interprets)
 {
     auto [ours, theirs] = packet_socket_pair();
     const int descriptors[] = {theirs.get(), library_};
-    const std::string message = encode_program_order({++last_number_, held, waits, expected});
+    const std::string message = encode_program_order({++last_number_, held, waits, interprets, expected});
     if (!send_packet(cell_->control(), message, {descriptors, held ? std::size_t{2} : 1}))
         throw step_failed("start a process", EAGAIN);
     return {last_number_, std::move(ours), held ? held_kind_of(expected.request) : std::nullopt, waits};
@@ -126,14 +127,24 @@ void live_cell::end_other_shells()
     if (std::erase_if(programs_, is_other) != 0) tell_standby();
 }
 
+// While starts come one after the other in other cells, the next one here would gain less than they lose.
+void live_cell::stand_by_in_quiet(steady_time now, steady_time latest_start)
+{
+    const auto due = std::min(latest_start + quiet_after_start, used_ + longest_without_standby);
+    if (now < due)
+        stand_by_at_ = due;
+    else
+        stand_by();
+}
+
 // While none can be made, a start tries again and tells why.
 void live_cell::stand_by()
 {
     stand_by_at_ = steady_time::max();
     end_other_shells();
-    if (!has(false)) programs_.push_back(order(expected_.value_or(start_message()), false, true));
+    if (!has(false)) programs_.push_back(order(expected_.value_or(start_message()), false, true, true));
     if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true))
-        programs_.push_back(order(*expected_shell_, true, true));
+        programs_.push_back(order(*expected_shell_, true, true, false));
 }
 
 // Their memory is worth more than the milliseconds that the next start takes longer.
@@ -154,10 +165,10 @@ void live_cell::tell_standby()
 
 steady_time live_cell::next_event() const { return std::min({cell_->next_event(), stand_by_at_, rest_at_}); }
 
-void live_cell::look(steady_time now)
+void live_cell::look(steady_time now, steady_time latest_start)
 {
     if (now >= cell_->next_event()) cell_->look(now);
-    if (now >= stand_by_at_ && !ends()) stand_by();
+    if (now >= stand_by_at_ && !ends()) stand_by_in_quiet(now, latest_start);
     if (now >= rest_at_) rest();
 }
 
