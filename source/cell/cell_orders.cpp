@@ -24,7 +24,8 @@ std::string expectation(const start_message& expected)
 
 std::string encode_program_order(const program_order& order)
 {
-    return encoded(cell_order::program, order.number, order.held, order.waits, order.interprets, expectation(order.expected));
+    return encoded(cell_order::program, order.number, order.held, order.waits, order.interprets,
+                   expectation(order.expected));
 }
 
 program_order decode_program_order(std::string_view rest)

@@ -8,14 +8,13 @@
 #include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "transport/housekeeping.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/landing_page.hpp"
 #include "transport/rest_routes.hpp"
 #include "transport/session_store.hpp"
 #include "transport/side_entrance.hpp"
 #include "transport/streamable_http.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -64,54 +63,6 @@ void record_delay(loop_delay::clock::duration waited)
             .histograms("cmcp_loop_delay_seconds", "Time that what has just arrived waits until it is looked at.")
             .at();
     seconds.observe(std::chrono::duration<double>(waited).count());
-}
-
-awaitable<> sweep(session_store& sessions, connection_context& connections, milliseconds every)
-{
-    auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor);
-    for (;;) {
-        timer.expires_after(every);
-        co_await timer.async_wait(asio::use_awaitable);
-        sessions.sweep(session_store::clock::now());
-        connections.settle_logs();
-    }
-}
-
-constexpr milliseconds time_between_looks(2000);
-
-awaitable<> end_answers_of_ended_logins(gatekeeper& logins, login_holds& answers)
-{
-    std::vector<login_ptr> ended;
-    for (const auto& who : answers.logins()) {
-        const bool counts = co_await logins.still_counts(who);
-        if (!counts) ended.push_back(who);
-    }
-    const auto number = answers.end(ended);
-    if (number != 0) log::info("answers_ended", {{"count", number}, {"login", ended.front()->credential}});
-}
-
-awaitable<> watch_logins(gatekeeper& logins, login_holds& answers)
-{
-    auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor);
-    for (;;) {
-        timer.expires_after(time_between_looks);
-        co_await timer.async_wait(asio::use_awaitable);
-        co_await end_answers_of_ended_logins(logins, answers);
-    }
-}
-
-// stat() of three files; inotify would not see what lies behind links and on network file systems.
-awaitable<> watch_certificate(server_certificate& own)
-{
-    auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor);
-    for (;;) {
-        timer.expires_after(time_between_looks);
-        co_await timer.async_wait(asio::use_awaitable);
-        own.look();
-    }
 }
 
 }  // namespace
