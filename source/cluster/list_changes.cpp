@@ -1,9 +1,8 @@
 #include "cluster/list_changes.hpp"
 
+#include "async/pause.hpp"
 #include "cluster/member_line.hpp"
 #include "log/log.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 #include <set>
 
@@ -13,13 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds moment(20), first_wait(500), patience_with_answer(2000);
 constexpr int most_tries = 5;
-
-awaitable<> wait_for(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor, time);
-    co_await timer.async_wait(asio::use_awaitable);
-}
 
 }  // namespace
 
@@ -50,7 +42,7 @@ void list_changes::tell(const std::string& list)
 
 awaitable<> list_changes::tell_one(std::shared_ptr<listener> to)
 {
-    co_await wait_for(moment);
+    co_await pause_for(moment);
     while (!to->changed.empty()) {
         auto list = to->changed.extract(to->changed.begin()).value();
         const bool is_known = co_await tell_of(to, std::move(list));
@@ -66,7 +58,7 @@ awaitable<bool> list_changes::tell_of(std::shared_ptr<listener> to, std::string 
         const auto answer = co_await to->line.ask("/member/changed?list=" + list, patience_with_answer);
         if (answer) co_return true;
         if (tries == most_tries) break;
-        co_await wait_for(wait);
+        co_await pause_for(wait);
         wait *= 2;
     }
     log::info("list_change_untold", {{"member", to->line.to().name}, {"list", list}});

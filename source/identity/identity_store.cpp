@@ -1,8 +1,8 @@
 #include "identity/identity_store.hpp"
+
 #include "text/time_text.hpp"
 
 #include <array>
-#include <chrono>
 
 namespace cmcp {
 

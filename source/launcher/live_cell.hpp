@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cell/cell_orders.hpp"
 #include "launcher/cell.hpp"
 #include "launcher/program.hpp"
 #include "wire/launcher_protocol.hpp"
@@ -99,7 +100,7 @@ private:
     void refuse_socket(std::uint64_t question, const std::string& why);
     void hear_doors(std::vector<unique_fd> descriptors);
 
-    program order(const start_message& expected, bool held, bool waits, bool interprets);
+    program order(program_order wanted);  ///< its number is given here
     void stand_by_in_quiet(steady_time now, steady_time latest_start);
     void stand_by();
     void end_other_shells();

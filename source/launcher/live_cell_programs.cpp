@@ -22,7 +22,7 @@ void live_cell::prepare()
 {
     if (lasts() || !expected_ || !waiting.empty()) return;
     const bool holds = !interprets_ && library_ >= 0 && held_kind_of(expected_->request);
-    programs_.push_back(order(*expected_, holds, true, true));
+    programs_.push_back(order({.held = holds, .expected = *expected_}));
 }
 
 program live_cell::take_program(const start_message& start, bool loaded)
@@ -34,7 +34,7 @@ program live_cell::take_program(const start_message& start, bool loaded)
     };
     auto place = suits(true);
     if (place == programs_.end()) place = suits(false);
-    if (place == programs_.end()) return order(start, false, false, loaded);
+    if (place == programs_.end()) return order({.waits = false, .interprets = loaded, .expected = start});
     program taken = std::move(*place);
     programs_.erase(place);
     tell_standby();
@@ -57,14 +57,16 @@ void live_cell::use(const start_message& start, bool loaded)
     rest_at_ = used_ + longest_standby;
 }
 
-program live_cell::order(const start_message& expected, bool held, bool waits, bool interprets)
+program live_cell::order(program_order wanted)
 {
+    wanted.number = ++last_number_;
     auto [ours, theirs] = packet_socket_pair();
     const int descriptors[] = {theirs.get(), library_};
-    const std::string message = encode_program_order({++last_number_, held, waits, interprets, expected});
-    if (!send_packet(cell_->control(), message, {descriptors, held ? std::size_t{2} : 1}))
+    const std::string message = encode_program_order(wanted);
+    if (!send_packet(cell_->control(), message, {descriptors, wanted.held ? std::size_t{2} : 1}))
         throw step_failed("start a process", EAGAIN);
-    return {last_number_, std::move(ours), held ? held_kind_of(expected.request) : std::nullopt, waits};
+    return {wanted.number, std::move(ours), wanted.held ? held_kind_of(wanted.expected.request) : std::nullopt,
+            wanted.waits};
 }
 
 void live_cell::hear_program(wire_reader& message)
@@ -142,9 +144,9 @@ void live_cell::stand_by()
 {
     stand_by_at_ = steady_time::max();
     end_other_shells();
-    if (!has(false)) programs_.push_back(order(expected_.value_or(start_message()), false, true, true));
+    if (!has(false)) programs_.push_back(order({.expected = expected_.value_or(start_message())}));
     if (expected_shell_ && may_hold_ && library_ >= 0 && !has(true))
-        programs_.push_back(order(*expected_shell_, true, true, false));
+        programs_.push_back(order({.held = true, .expected = *expected_shell_}));
 }
 
 // Their memory is worth more than the milliseconds that the next start takes longer.

@@ -1,21 +1,13 @@
 #include "transport/housekeeping.hpp"
 
+#include "async/pause.hpp"
 #include "log/log.hpp"
-
-#include <boost/asio/steady_timer.hpp>
 
 namespace cmcp {
 
 namespace {
 
 constexpr std::chrono::milliseconds time_between_looks(2000);
-
-awaitable<> pass(std::chrono::milliseconds time)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor, time);
-    co_await timer.async_wait(asio::use_awaitable);
-}
 
 awaitable<> end_answers_of_ended_logins(gatekeeper& logins, login_holds& answers)
 {
@@ -33,7 +25,7 @@ awaitable<> end_answers_of_ended_logins(gatekeeper& logins, login_holds& answers
 awaitable<> sweep(session_store& sessions, connection_context& connections, std::chrono::milliseconds every)
 {
     for (;;) {
-        co_await pass(every);
+        co_await pause_for(every);
         sessions.sweep(session_store::clock::now());
         connections.settle_logs();
     }
@@ -42,7 +34,7 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, std:
 awaitable<> watch_logins(gatekeeper& logins, login_holds& answers)
 {
     for (;;) {
-        co_await pass(time_between_looks);
+        co_await pause_for(time_between_looks);
         co_await end_answers_of_ended_logins(logins, answers);
     }
 }
@@ -51,7 +43,7 @@ awaitable<> watch_logins(gatekeeper& logins, login_holds& answers)
 awaitable<> watch_certificate(server_certificate& own)
 {
     for (;;) {
-        co_await pass(time_between_looks);
+        co_await pause_for(time_between_looks);
         own.look();
     }
 }

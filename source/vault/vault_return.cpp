@@ -1,3 +1,4 @@
+#include "async/pause.hpp"
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "posix/bytes.hpp"
@@ -199,8 +200,7 @@ awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owne
         is_free = kept.is_free;
     } while (!is_free && event::clock::now() < until);
     if (is_free.value_or(false)) co_return true;
-    asio::steady_timer timer(executor_, before_next_question);
-    co_await timer.async_wait(asio::use_awaitable);
+    co_await pause_for(before_next_question);
     co_return false;
 }
 

@@ -361,7 +361,7 @@ TEST_CASE("a cell from before the interpreter was loaded gives way to one with i
         request.cell = std::move(cell);
         return s.run_now(std::move(request));
     };
-    const auto first = run_in("one", "pass"), kept = run_in("two", "open('/tmp/kept', 'w')");
+    const auto kept = s.run_now(s.in_cell("touch /tmp/kept", "two")), first = run_in("one", "pass");
     REQUIRE_FALSE(first.prepared);
     s.settle();
     REQUIRE(s.loaded);
