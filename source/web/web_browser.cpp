@@ -90,6 +90,11 @@ sandbox::browser_program browser_for_launcher(const settings& config)
 
 std::string browser_obstacle(const settings& config)
 {
+    for (const char* own : {"/tmp/", "/dev/shm/"})
+        if (config.web_browser_path.starts_with(own))
+            return "WEB_BROWSER_PATH=" + config.web_browser_path + " is below " + own +
+                   ", of which each sandbox has its own: move the browser, for example to /opt, and restart the "
+                   "server.";
     if (find_browser_program(config).empty()) {
         if (!config.web_browser_path.empty())
             return "WEB_BROWSER_PATH=" + config.web_browser_path +

@@ -1,10 +1,14 @@
 #include "test/browser/browser_support.hpp"
+#include "test/support/temporary_folder.hpp"
+#include "web/web_browser.hpp"
 
 #include <boost/asio/ip/udp.hpp>
 
 #include <signal.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -167,10 +171,24 @@ TEST_CASE("a page that never settles is cut at the timeout with what is there")
     CHECK(has(s.browse(request).error, "not a valid CSS selector"));
 }
 
-TEST_CASE("a browser that was taken over ends with the message that the server refuses")
+TEST_CASE("a browser below /tmp is refused with a place where it can be")
 {
     settings config;
-    config.web_browser_path = std::string(CMCP_SOURCE_DIR) + "/test/browser/captured_browser.py";
+    config.web_browser_path = "/tmp/chrome/chrome";
+    CHECK(has(browser_obstacle(config), "move the browser"));
+}
+
+TEST_CASE("a browser that was taken over ends with the message that the server refuses")
+{
+    // Not where the sources are: they may be below /tmp, which the browser's sandbox does not show.
+    const char* home = std::getenv("HOME");
+    REQUIRE(home != nullptr);
+    const temporary_folder folder(home);
+    std::filesystem::permissions(folder.path, std::filesystem::perms(0755));
+    const auto program = folder.path / "captured_browser.py";
+    std::filesystem::copy_file(CMCP_SOURCE_DIR "/test/browser/captured_browser.py", program);
+    settings config;
+    config.web_browser_path = program.string();
     browser_stage s(config);
     const auto result = s.browse("/");
     CHECK_FALSE(result.success);

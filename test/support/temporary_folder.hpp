@@ -9,9 +9,9 @@ namespace cmcp::test {
 
 /// A folder that goes with the object.
 struct temporary_folder {
-    temporary_folder()
+    explicit temporary_folder(const std::string& parent = "/tmp")
     {
-        std::string name = "/tmp/cmcp-test-XXXXXX";
+        std::string name = parent + "/cmcp-test-XXXXXX";
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
         path = name;
     }
