@@ -20,6 +20,8 @@ enum class cell_order : char {
     begin = 'b',    ///< begin_order, in a cell that lasts: the program gets its start now
     kill = 'k',     ///< number of a program, which is killed with its session
     socket = 's',
+    local = 'l',  ///< of a program's socket, in cell/local_sockets.hpp: child_says::refused answers what is no
+                  ///< program's of the cell
 };
 
 /// A program that is to stand by. Its socket may hold its start already.

@@ -1,6 +1,7 @@
 #include "cell/cell_server.hpp"
 
 #include "cell/cell_sockets.hpp"
+#include "cell/local_sockets.hpp"
 #include "cell/program_maker.hpp"
 #include "cell/session.hpp"
 #include "jail/closing.hpp"
@@ -66,7 +67,8 @@ public:
         : plan_(plan),
           owns_namespace_(owns_namespace),
           children_(watch_signals({SIGCHLD, end_signal()})),
-          maker_(plan, loaded)
+          maker_(plan, loaded),
+          locals_(plan.own_memory)
     {
         check(children_.get(), "watch children");
         if (plan.lasts) sessions_.emplace(std::move(processes));
@@ -77,6 +79,8 @@ public:
         for (;;) {
             wait();
             obey_all();
+            locals_.try_again();
+            tell_refusals();  // before the end of a program that had them
             hang_up();
             collect();
         }
@@ -92,8 +96,11 @@ private:
 
     int milliseconds_to_next_task() const
     {
-        if (left_.empty()) return -1;
-        const auto time = std::chrono::ceil<std::chrono::milliseconds>(left_.front().due - clock::now());
+        constexpr std::chrono::milliseconds between_tries{20};
+        if (left_.empty() && !locals_.waits()) return -1;
+        auto time = between_tries;
+        if (!left_.empty()) time = std::chrono::ceil<std::chrono::milliseconds>(left_.front().due - clock::now());
+        if (locals_.waits()) time = std::min(time, between_tries);
         return static_cast<int>(std::max<std::int64_t>(time.count(), 0));
     }
 
@@ -131,7 +138,15 @@ private:
                 return kill(decode_kill_order(rest));
             case cell_order::socket:
                 return hand_out_socket(plan_.control.get(), order.bytes);
+            case cell_order::local:
+                return locals_.take(rest, std::move(order.descriptors));
         }
+    }
+
+    void tell_refusals()
+    {
+        for (const local_sockets::refusal& each : locals_.take_refusals())
+            send_packet(plan_.control.get(), encoded(child_says::refused, each.program, each.text));
     }
 
     void make(const program_order& order, std::vector<unique_fd> descriptors)
@@ -261,6 +276,7 @@ private:
     std::optional<session_list> sessions_;  // of a cell that lasts
     unique_fd children_;
     program_maker maker_;
+    local_sockets locals_;
     std::vector<cell_program> programs_;
     std::deque<left_session> left_;  // of programs that have ended, the first due first
 };

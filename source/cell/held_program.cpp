@@ -80,6 +80,7 @@ std::optional<std::string> encode_held_start(const start_message& start)
     head.arguments = static_cast<std::uint32_t>(request.argv.size() - 1);
     head.variables = static_cast<std::uint32_t>(environment.size());
     head.cpu_seconds = static_cast<std::uint64_t>(cpu_seconds(request.limits).count());
+    head.file_size = request.limits.file_size;
     head.has_input = start.has_input;
     head.has_script = start.has_script;
     head.has_result = request.result_channel;

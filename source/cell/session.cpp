@@ -84,6 +84,14 @@ bool is_put_away(pid_t process, const run_outputs& outputs)
     return !has_output(process, outputs) && (ignores_hang_up(process) || was_executed_by_nohup(process));
 }
 
+// Python's own, which clean up behind a program and end when it has: nobody need look for them.
+bool ends_with_its_program(pid_t process)
+{
+    const std::string words = text_of(process, "/cmdline");
+    return words.find("from multiprocessing.resource_tracker import main") != std::string::npos ||
+           words.find("from multiprocessing.forkserver import main") != std::string::npos;
+}
+
 }  // namespace
 
 run_outputs run_outputs::of(int out, int error) { return {pipe_of(out), pipe_of(error)}; }
@@ -120,7 +128,8 @@ void session_list::hang_up(pid_t session, const run_outputs& outputs) const
 left_processes session_list::count(pid_t session, const run_outputs& outputs) const
 {
     left_processes left;
-    for (const member& each : living(session)) ++(has_output(each.process, outputs) ? left.hung_up : left.others);
+    for (const member& each : living(session))
+        if (!ends_with_its_program(each.process)) ++(has_output(each.process, outputs) ? left.hung_up : left.others);
     return left;
 }
 

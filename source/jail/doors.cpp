@@ -35,6 +35,14 @@ struct local_route {
     int device = loopback;
 };
 
+template <std::size_t length>
+struct own_address {
+    nlmsghdr header{sizeof(own_address), RTM_NEWADDR, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK, 1, 0};
+    ifaddrmsg address{0, 8 * length, 0, RT_SCOPE_HOST, loopback};
+    rtattr own{RTA_LENGTH(length), IFA_LOCAL};
+    std::array<std::uint8_t, length> bytes{};
+};
+
 // The kernel's errno, or 0.
 int answer_of(int kernel)
 {
@@ -48,6 +56,14 @@ int answer_of(int kernel)
     return header.nlmsg_type == NLMSG_ERROR ? -result.error : EBADMSG;
 }
 
+template <class Order>
+int ask_kernel(const Order& order)
+{
+    const unique_fd kernel(check(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), names_step));
+    check(::send(kernel.get(), &order, sizeof order, 0), names_step);
+    return answer_of(kernel.get());
+}
+
 template <std::size_t length>
 int make_local(std::uint8_t family, const std::array<std::uint8_t, length>& range, std::uint8_t prefix)
 {
@@ -59,21 +75,20 @@ int make_local(std::uint8_t family, const std::array<std::uint8_t, length>& rang
     order.route.rtm_scope = RT_SCOPE_HOST;
     order.route.rtm_type = RTN_LOCAL;
     order.range = range;
-    const unique_fd kernel(check(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), names_step));
-    check(::send(kernel.get(), &order, sizeof order, 0), names_step);
-    return answer_of(kernel.get());
+    return ask_kernel(order);
 }
 
 // A kernel may lack IPv6, or have it switched off for new networks.
-bool make_local_v6()
+bool worked_for_v6(int error)
 {
     constexpr int without[] = {EAFNOSUPPORT, EOPNOTSUPP, EACCES, ENODEV};
-    const int error = make_local(AF_INET6, names_range_v6, names_prefix_v6);
     if (error == 0) return true;
     if (std::find(std::begin(without), std::end(without), error) == std::end(without))
         throw step_failed(names_step, error);
     return false;
 }
+
+bool make_local_v6() { return worked_for_v6(make_local(AF_INET6, names_range_v6, names_prefix_v6)); }
 
 // Without SO_REUSEADDR, with which a program could bind the place of the datagrams, too, and get them.
 template <class Place>
@@ -108,6 +123,19 @@ unique_fd door_v6(std::uint16_t port)
 }
 
 }  // namespace
+
+void add_loopback_addresses()
+{
+    own_address<4> v4;
+    v4.address.ifa_family = AF_INET;
+    v4.address.ifa_prefixlen = 8;
+    v4.bytes = {127, 0, 0, 2};
+    if (const int error = ask_kernel(v4); error != 0) throw step_failed(names_step, error);
+    own_address<16> v6;
+    v6.address.ifa_family = AF_INET6;
+    v6.bytes = {0xfd, 0x63, 0x6d, 0x63, 0x70, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+    worked_for_v6(ask_kernel(v6));
+}
 
 bool stands_for_name(const in_addr& address)
 {

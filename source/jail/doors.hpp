@@ -16,6 +16,11 @@ inline constexpr std::uint8_t names_prefix_v4 = 15;  ///< bits
 inline constexpr std::array<std::uint8_t, 16> names_range_v6{0xfd, 0x63, 0x6d, 0x63, 0x70};
 inline constexpr std::uint8_t names_prefix_v6 = 64;
 
+/// In the first process of a cell, while it may change its network: gives loopback 127.0.0.2 and an address of IPv6,
+/// too. C libraries that are asked for the addresses of a name that this machine can use (AI_ADDRCONFIG) look at the
+/// interfaces, and find no use for any where 127.0.0.1 and ::1 are all. Throws step_failed.
+void add_loopback_addresses();
+
 bool stands_for_name(const in_addr& address);
 bool stands_for_name(const in6_addr& address);
 

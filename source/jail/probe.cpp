@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -157,7 +159,9 @@ json::object proc_facts()
     json::object proc{{"there", there}};
     proc["own"] = there && std::string(self) == std::to_string(::getpid());
     proc["processes"] = processes_shown();
-    proc["system_settings"] = ::access("/proc/sys", R_OK) == 0 || ::access("/proc/sysrq-trigger", W_OK) == 0;
+    struct statfs settings {};  // of the sandbox's own where they lie in a file system of its own
+    const bool kernels_own = ::statfs("/proc/sys", &settings) == 0 && settings.f_type == PROC_SUPER_MAGIC;
+    proc["system_settings"] = kernels_own || ::access("/proc/sysrq-trigger", W_OK) == 0;
     proc["figures"] = ::access("/proc/meminfo", R_OK) == 0 && ::access("/proc/uptime", R_OK) == 0;
     return proc;
 }

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -68,6 +69,13 @@ bool socket_refused(int family)
 {
     unique_fd opened(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     return !opened && errno == EAFNOSUPPORT;
+}
+
+// All of its protocols but the one that tells interfaces.
+bool netlink_refused()
+{
+    unique_fd opened(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT));
+    return !opened && (errno == EAFNOSUPPORT || errno == EPROTONOSUPPORT);
 }
 
 bool is_up(int socket, const ifreq& interface)
@@ -152,7 +160,7 @@ json::object refusal_facts()
     facts["add_key"] = refused(::syscall(SYS_add_key, nullptr, nullptr, nullptr, 0, 0), EPERM);
     facts["io_uring_setup"] = refused(::syscall(SYS_io_uring_setup, 0, nullptr), EPERM);
     facts["TIOCSTI"] = refused(::ioctl(invalid, TIOCSTI, ""), EPERM);
-    facts["AF_NETLINK"] = socket_refused(AF_NETLINK);
+    facts["AF_NETLINK"] = netlink_refused();
     facts["AF_VSOCK"] = socket_refused(AF_VSOCK);
     facts["AF_ALG"] = socket_refused(AF_ALG);
     return facts;

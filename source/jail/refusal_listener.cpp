@@ -105,10 +105,43 @@ std::string destination_of(const seccomp_notif& call, const ports& doors)
     return {};
 }
 
+struct refusal {
+    int error;
+    std::string what;
+};
+
+// The errors are those of a kernel that lacks the family or the protocol: programs then try another way.
+refusal refused_socket(const seccomp_notif& call, bool makes_sockets)
+{
+    const auto family = static_cast<int>(call.data.args[0]);
+    const std::string end = " in the sandbox";
+    switch (family) {
+        case AF_INET:
+        case AF_INET6:
+            return {EPERM, "socket: raw sockets and protocols other than TCP and UDP are refused" + end};
+        case AF_UNIX:
+            return {EAFNOSUPPORT,
+                    "socket: UNIX sockets of this kind are refused" + end +
+                        (makes_sockets ? ": streams work, datagrams do not" : ": use TCP on 127.0.0.1, or socketpair")};
+        case AF_NETLINK:
+            return {EPROTONOSUPPORT, "socket: AF_NETLINK is refused" + end +
+                                         (makes_sockets ? ", but for reading the interfaces (NETLINK_ROUTE)" : "")};
+        default:
+            return {EAFNOSUPPORT, "socket: address family " + std::to_string(family) + " is refused" + end};
+    }
+}
+
+refusal refused_call(const seccomp_notif& call, bool makes_sockets)
+{
+    const bool native = is_native(call.data.arch, call.data.nr);
+    if (native && call.data.nr == SYS_socket) return refused_socket(call, makes_sockets);
+    return {EPERM, syscall_name(call.data.nr, call.data.arch)};
+}
+
 }  // namespace
 
-refusal_listener::refusal_listener(unique_fd listener, std::vector<std::uint16_t> doors)
-    : listener_(std::move(listener)), doors_(std::move(doors)), budget_(each_look)
+refusal_listener::refusal_listener(unique_fd listener, std::vector<std::uint16_t> doors, bool makes_sockets)
+    : listener_(std::move(listener)), doors_(std::move(doors)), makes_sockets_(makes_sockets), budget_(each_look)
 {
     const sizes needed = of_this_kernel();
     call_.resize(needed.call);
@@ -120,36 +153,63 @@ void refusal_listener::look()
     if (listener_) budget_ = each_look;
 }
 
-// Without a name there is nothing worth telling.
 void refusal_listener::note(std::string what)
 {
-    --budget_;
     const bool known = what.empty() || std::ranges::find(denied_, what) != denied_.end();
     if (!known && denied_.size() < most_denied) denied_.push_back(std::move(what));
 }
 
-bool refusal_listener::answer()
+// The kernel hangs up once the last process of the filter has gone (Linux 5.9).
+bool refusal_listener::look_for_calls()
 {
     pollfd wait{listener_.get(), POLLIN, 0};
-    over_ = ::poll(&wait, 1, 0) == 1 && (wait.revents & POLLIN) == 0;
-    if (wait.revents == 0 || over_) return false;
+    const bool heard = ::poll(&wait, 1, 0) == 1;
+    over_ = heard && (wait.revents & POLLIN) == 0;
+    return heard && !over_;
+}
+
+bool refusal_listener::has_callers()
+{
+    if (!listener_) return false;
+    look_for_calls();
+    return !over_;
+}
+
+// Whether it is a call that the kernel may not carry out itself: it is handed over, or answered.
+bool refusal_listener::hand_over(const seccomp_notif& call)
+{
+    std::optional<local_question> question = local_question_of(call, listener_);
+    if (!question) return false;
+    note(question->error == EACCES ? "UNIX sockets: this machine lets the sandbox look at no socket of its programs"
+                                   : "");
+    if (!question->call) answer_call(listener_.get(), call.id, question->error);
+    call_to_carry_out_ = std::move(question->call);
+    return true;
+}
+
+bool refusal_listener::answer(bool may_end_run)
+{
+    if (!look_for_calls()) return false;
     std::ranges::fill(call_, std::byte{});  // the kernel wants zeros
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, call_.data()) != 0) return false;
+    --budget_;
     const auto& call = *reinterpret_cast<const seccomp_notif*>(call_.data());
     std::ranges::fill(reply_, std::byte{});
     auto& reply = *reinterpret_cast<seccomp_notif_resp*>(reply_.data());
     reply.id = call.id;
-    // A call of a foreign architecture gets no answer but the end.
     const bool native = is_native(call.data.arch, call.data.nr);
-    if (native && call.data.nr == SYS_connect) {
-        note(destination_of(call, doors_));
+    const bool is_last = !native && may_end_run;
+    if (native && makes_sockets_ && hand_over(call)) return false;
+    if (native && (call.data.nr == SYS_connect || call.data.nr == SYS_bind)) {
+        note(call.data.nr == SYS_connect ? destination_of(call, doors_) : std::string());
         reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
-        note(syscall_name(call.data.nr, call.data.arch));
-        reply.error = -EPERM;
+        refusal refused = refused_call(call, makes_sockets_);
+        note(std::move(refused.what));
+        reply.error = -refused.error;
     }
-    if (native) ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &reply);  // fails only when the caller has gone
-    return !native;
+    if (!is_last) ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &reply);  // fails only when the caller has gone
+    return is_last;
 }
 
 }  // namespace cmcp::sandbox

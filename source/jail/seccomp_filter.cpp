@@ -79,13 +79,16 @@ context empty_filter(int otherwise)
     return filter;
 }
 
-context build(bool memory_files, bool announcing)
+context build(bool memory_files, bool announcing, bool sockets)
 {
     context filter = empty_filter(EPERM);
     for (std::string_view name : allowed_syscalls())
-        if (!announcing || name != "connect") add_rule(filter.get(), {name, -1, 0, {}});
+        if (!announcing || (name != "connect" && !(sockets && name == "bind")))
+            add_rule(filter.get(), {name, -1, 0, {}});
     if (memory_files) add_rule(filter.get(), {"memfd_create", -1, 0, {}});
-    for (const syscall_rule& rule : conditional_syscalls()) add_rule(filter.get(), rule);
+    const auto is_announced = [&](const syscall_rule& rule) { return sockets && rule.error == EAFNOSUPPORT; };
+    for (const syscall_rule& rule : conditional_syscalls())
+        if (!is_announced(rule)) add_rule(filter.get(), rule);
     return filter;
 }
 
@@ -196,7 +199,7 @@ const char* architecture_name(unsigned token)
 
 }  // namespace
 
-bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false)); }
+bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false, false)); }
 
 bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise)
 {
@@ -206,21 +209,21 @@ bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise)
 }
 
 // libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.
-bpf_program compile_announcing_filter(bool memory_files)
+bpf_program compile_announcing_filter(bool memory_files, bool sockets)
 {
-    bpf_program program = with_prologue(build(memory_files, true));
+    bpf_program program = with_prologue(build(memory_files, true, sockets));
     for (sock_filter& each : program.code)
         if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
     return program;
 }
 
-call_filters::call_filters(bool memory_is_counted, bool files_are_own)
+call_filters::call_filters(bool memory_is_counted, bool files_are_own, bool makes_sockets)
     : counted_(memory_is_counted),
       own_(files_are_own),
       general_(compile_filter(true)),
       listed_(compile_filter(false)),
-      announcing_general_(compile_announcing_filter(true)),
-      announcing_listed_(compile_announcing_filter(false)),
+      announcing_general_(compile_announcing_filter(true, makes_sockets)),
+      announcing_listed_(compile_announcing_filter(false, makes_sockets)),
       shared_(refuse(!memory_is_counted, !files_are_own))
 {
 }

@@ -25,8 +25,10 @@ struct bpf_program {
 bpf_program compile_filter(bool memory_files = true);
 
 /// The same filter for a run with a listener (refusal_listener.hpp): what would fail with EPERM, or be killed as a call
-/// of a foreign architecture, and every connect is told to the listener first. Without a listener it fails with ENOSYS.
-bpf_program compile_announcing_filter(bool memory_files = true);
+/// of a foreign architecture, every socket of another family than the internet's, and every bind and connect is told to
+/// the listener first. Without a listener it fails with ENOSYS.
+/// Where `sockets` is false, sockets are refused as without a listener and only connect is told.
+bpf_program compile_announcing_filter(bool memory_files = true, bool sockets = true);
 
 struct syscall_rule;
 
@@ -38,7 +40,9 @@ class call_filters {
 public:
     /// `memory_is_counted` by a cgroup; otherwise only memory that processes map can be counted.
     /// `files_are_own`: no inode of the machine's files is shared with runs of others; otherwise none may be watched.
-    call_filters(bool memory_is_counted, bool files_are_own);
+    /// `makes_sockets`: the cells' first processes do for their programs. Under Firejail, whose own refusals go before
+    /// any listener, they do not.
+    call_filters(bool memory_is_counted, bool files_are_own, bool makes_sockets = true);
 
     bool memory_is_counted() const { return counted_; }
     bool files_are_own() const { return own_; }

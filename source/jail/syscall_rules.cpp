@@ -152,6 +152,7 @@ void add_internet_sockets(rules& to)
 
 // Between the run's own processes only. A socket that is made by name, or one of datagrams, could reach a program
 // outside that listens in the workspace, which the namespaces do not prevent and Landlock only from its version 9 on.
+// So the kernel makes none: local_call.hpp has those that the cell's first process makes.
 void add_local_sockets(rules& to)
 {
     for (std::uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET})
@@ -212,6 +213,10 @@ void add_socket_options(rules& to)
     allow(IPPROTO_IPV6, of_ipv6);
     allow(IPPROTO_TCP, of_tcp);
     allow(IPPROTO_UDP, of_udp);
+    constexpr std::uint64_t netlink = 270;  // SOL_NETLINK
+    constexpr std::uint8_t of_netlink[] = {10 /* NETLINK_CAP_ACK */, 11 /* NETLINK_EXT_ACK */,
+                                           12 /* NETLINK_GET_STRICT_CHK */};
+    allow(netlink, of_netlink);
 }
 
 // Programs expect EAFNOSUPPORT of a kernel without that family, and then try another way.

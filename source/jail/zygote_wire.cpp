@@ -88,6 +88,7 @@ std::string encode_begin(const start_message& start)
     begun.working_dir = start.request.working_dir;
     begun.limits.wall = start.request.limits.wall;
     begun.limits.cpu = start.request.limits.cpu;
+    begun.limits.file_size = start.request.limits.file_size;
     begun.limits.process_memory = start.request.limits.process_memory;
     return encode_start(0, start.probe, begun);
 }

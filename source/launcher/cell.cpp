@@ -1,6 +1,7 @@
 #include "launcher/cell.hpp"
 
 #include "cell/cell_orders.hpp"
+#include "cell/local_sockets.hpp"
 #include "jail/closing.hpp"
 #include "jail/setup_step.hpp"
 #include "posix/child_process.hpp"
@@ -27,7 +28,9 @@ std::string memory_sentence(std::uint64_t limit)
 {
     return "all programs of the sandbox together needed more memory than their limit of " +
            std::to_string(limit >> 20) +
-           " MiB, so all were ended, those in the background and a kernel, too. Work on less data at a time.";
+           " MiB (SANDBOX_MEMORY_LIMIT and SANDBOX_KERNEL_MEMORY), so all were ended, those in the background and a "
+           "kernel, "
+           "too. Work on less data at a time.";
 }
 
 }  // namespace
@@ -67,6 +70,22 @@ void cell::begin(const run_limits& limits)
     if (browses_) next_look_ = begun_;  // starts its measurer
 }
 
+// Kernels, shells and long jobs may make room and use it later, so for them the counts alone decide.
+void cell::bound_files(run_limits& limits) const
+{
+    constexpr std::chrono::hours soon_over{1};
+    if (limits.wall > soon_over) return;
+    limits.file_size = std::min(limits.file_size, workspace_.largest_file(limits));
+}
+
+std::string cell::explain_file_size(const run_limits& limits) const
+{
+    if (limits.file_size >= limits_.file_size) return {};
+    return "it wrote a file larger than the " + std::to_string(limits.file_size >> 20) +
+           " MiB that are left of the workspace's limit of " + std::to_string(limits.workspace_size >> 20) +
+           " MiB (SANDBOX_WORKSPACE_MAX_MB). Delete what is not needed any more.";
+}
+
 void cell::rest()
 {
     next_look_ = steady_time::max();
@@ -104,6 +123,14 @@ void cell::kill(cause why)
 void cell::kill_program(std::uint32_t number) const
 try {
     send_packet(control_.get(), encode_kill_order(number));
+} catch (const std::system_error&) {  // the cell ends already
+}
+
+// A first process that is busy keeps only its own programs waiting, and not many.
+void cell::carry_out(std::uint32_t program, const local_call& call) const
+try {
+    if (!send_packet(control_.get(), encode_local_order(program, call), descriptors_of(call)))
+        answer_call(call.listener.get(), call.id, EAGAIN);
 } catch (const std::system_error&) {  // the cell ends already
 }
 

@@ -3,6 +3,7 @@
 #include "firejail/firejail.hpp"
 #include "jail/identities.hpp"
 #include "jail/jail.hpp"
+#include "jail/local_call.hpp"
 #include "jail/seccomp_filter.hpp"
 #include "jail/watchdog.hpp"
 #include "jsonrpc/json.hpp"
@@ -68,7 +69,14 @@ public:
     bool has_files_in_memory() const { return !meter_ || meter_.has_files(); }  ///< true where that is not known
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    void begin(const run_limits& limits);  ///< a program begins; the workspace's limits are the latest ones
+    void begin(const run_limits& limits);              ///< a program begins; the workspace's limits are the latest ones
+    void note_run() { workspace_.note_run(limits_); }  ///< it has ended
+
+    /// Lowers the size of files to what the workspace has left.
+    void bound_files(run_limits& limits) const;
+
+    /// The sentence for a run that was ended for the size of a file by limits so bounded; empty: they were not.
+    std::string explain_file_size(const run_limits& limits) const;
 
     std::uint64_t number() const { return number_; }               ///< grows from cell to cell, also over launchers
     void stand_in_for(std::uint64_t number) { number_ = number; }  ///< of a cell in which nothing was lost
@@ -92,7 +100,9 @@ public:
     void look(steady_time now);
 
     bool lasts() const { return lasts_; }
-    void kill_program(std::uint32_t number) const;  ///< of a cell that lasts, with its session
+    bool makes_sockets() const { return !firejail_ && !browses_; }        ///< for its programs, in its first process
+    void carry_out(std::uint32_t program, const local_call& call) const;  ///< of the program; 0: one that has ended
+    void kill_program(std::uint32_t number) const;                        ///< of a cell that lasts, with its session
 
     void kill(cause why);
     std::optional<cause> killed_for() const { return killed_for_; }

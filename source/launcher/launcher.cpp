@@ -60,7 +60,7 @@ launcher::launcher(unique_fd server, launcher_options settings)
     } catch (const step_failed& failure) {
         obstacle_ = explain_setup_failure(failure);
     }
-    filters_.emplace(cgroups_.holds("memory"), views_ && views_->own_files());
+    filters_.emplace(cgroups_.holds("memory"), views_ && views_->own_files(), firejail_ == nullptr);
     facts_["obstacle"] = obstacle_;
     send(encode_text(message_kind::hello, json::serialize(facts_)));
     keep_python();
@@ -85,6 +85,7 @@ void launcher::serve()
 {
     while (!done_) wait_and_handle();
     runs_.clear();
+    left_.clear();
     for (auto& [key, each] : live_cells_) each->end();
     live_cells_.clear();
 }
@@ -94,6 +95,7 @@ int launcher::milliseconds_to_next_event() const
     auto next = steady_time::max();
     if (ready_) next = std::min(next, ready_->next_event());
     for (const auto& [key, each] : runs_) next = std::min(next, each->next_event());
+    for (const auto& [key, each] : left_) next = std::min(next, each.next_event());
     for (const auto& [key, each] : live_cells_) next = std::min(next, each->next_event());
     constexpr std::chrono::milliseconds for_killed{20};  // that have not ended yet
     const auto now = std::chrono::steady_clock::now();
@@ -136,6 +138,7 @@ void launcher::look_at_runs()
             of.look(now);
             watch_changing(key, of);
         });
+    look_at_left(now);
     look_at_cells(now);
     measurers_.collect();
     if (ready_ && now >= ready_->next_event()) ready_->look(now, runs_.size());
@@ -146,6 +149,7 @@ void launcher::handle(std::uint64_t tag)
     if (tag == server_tag) return read_server();
     if (tag == count_tag) return start_counted();
     if (tag == signal_tag) {
+        send(encode_text(message_kind::stops, {}));
         done_ = true;
         return;
     }
@@ -156,6 +160,8 @@ void launcher::handle(std::uint64_t tag)
         for (const auto& each : interpreters_) each->hear(key);
     else if (live_cells_.contains(key))
         handle_cell(key, event);
+    else if (left_.contains(key))
+        hear_left(key);
     else
         look_after(key, [&](run& of) {
             handle_run(of, event);
@@ -212,8 +218,53 @@ void launcher::drop(std::uint64_t key)
 
 void launcher::report(std::uint64_t key)
 {
-    send(encode_ended(find(key)->report()));
+    run& of = *find(key);
+    send(encode_ended(of.report()));
+    std::optional<left_program> left = of.take_left();
     drop(key);
+    if (left) keep_left(key, std::move(*left));
+}
+
+void launcher::keep_left(std::uint64_t key, left_program left)
+{
+    left_.emplace(key, std::move(left));
+    hear_left(key);
+}
+
+// Watches it anew in any case: the last process goes without a call, and only a watch tells of that.
+void launcher::hear_left(std::uint64_t key)
+try {
+    left_program& of = left_.at(key);
+    of.hear_call();
+    if (!of.lives()) return drop_left(key);
+    poll_.replace(watched_[key].refusals, of.calls(), key_tag(key, key_event::refused));
+} catch (const std::exception&) {  // no memory or no more watches: their calls fail
+    drop_left(key);
+}
+
+void launcher::look_at_left(steady_time now)
+{
+    std::vector<std::uint64_t> due;
+    for (const auto& [key, each] : left_)
+        if (now >= each.next_event()) due.push_back(key);
+    for (const std::uint64_t key : due) {
+        left_.at(key).look();
+        hear_left(key);
+    }
+}
+
+void launcher::drop_left(std::uint64_t key)
+{
+    unwatch_changing(key);
+    left_.erase(key);
+}
+
+void launcher::drop_left_in(const cell& in)
+{
+    std::vector<std::uint64_t> gone;
+    for (const auto& [key, each] : left_)
+        if (&each.in() == &in) gone.push_back(key);
+    for (const std::uint64_t key : gone) drop_left(key);
 }
 
 void launcher::unwatch_changing(std::uint64_t key)

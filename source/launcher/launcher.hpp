@@ -53,6 +53,11 @@ private:
     void look_after(std::uint64_t key, Work work);
     void lose_run(std::uint64_t key, const char* why);
     void handle_run(run& of, key_event event);
+    void keep_left(std::uint64_t key, left_program left);
+    void hear_left(std::uint64_t key);
+    void look_at_left(steady_time now);
+    void drop_left(std::uint64_t key);
+    void drop_left_in(const cell& in);
     void tell_findings(cell& of);
     void read_server();
     void take_message(packet message);
@@ -67,7 +72,7 @@ private:
     void start_browser(start_message start, std::vector<unique_fd> descriptors);
     void cancel(std::uint64_t id);
     void tell_cancelled(std::uint64_t id);  ///< of a start that has waited
-    void refuse(std::uint64_t id, const std::string& why);
+    void refuse(std::uint64_t id, const std::string& why, bool no_room = false);
     live_cell& cell_of_its_own(const start_message& start);
     live_cell& lasting_cell_for(const start_message& start);
     std::uint64_t make_cell(const start_message& start, loaded_interpreter* by, bool ready);
@@ -130,6 +135,7 @@ private:
     std::string no_apparmor_;                                         ///< why runs enter no profile; empty: they do
     std::uint64_t last_key_ = 0;                                      ///< of runs, cells and zygotes
     std::map<std::uint64_t, std::unique_ptr<run>> runs_;              ///< by key
+    std::map<std::uint64_t, left_program> left_;                      ///< by the keys of their runs, which are reported
     std::map<std::uint64_t, std::unique_ptr<live_cell>> live_cells_;  ///< by key
     steady_time latest_start_{};                                      ///< of a run, in any cell
     std::vector<std::unique_ptr<loaded_interpreter>> interpreters_;   ///< the first that suits a start makes its cell

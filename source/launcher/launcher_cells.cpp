@@ -68,6 +68,7 @@ std::unique_ptr<live_cell> launcher::drop_cell(std::uint64_t key)
     std::unique_ptr<live_cell> dropped = std::move(entry->second);
     live_cells_.erase(entry);
     unwatch_changing(key);
+    drop_left_in(*dropped->own());
     poll_.remove(dropped->own()->pidfd());
     poll_.remove(dropped->own()->control());
     tell_end_of_doors(*dropped);
@@ -115,6 +116,8 @@ try {
 void launcher::hear_programs(std::uint64_t key, live_cell& in)
 {
     tell_findings(*in.own());
+    for (live_cell::refused_call& each : in.take_refused())
+        if (const auto of = run_in(in, each.program)) find(*of)->hear_refused(std::move(each.what));
     for (const live_cell::missing_program& each : in.take_missing())
         if (const auto of = run_in(in, each.number)) {
             find(*of)->fail(each.why);

@@ -166,10 +166,11 @@ void launcher::start_counted()
     }
 }
 
-void launcher::refuse(std::uint64_t id, const std::string& why)
+void launcher::refuse(std::uint64_t id, const std::string& why, bool no_room)
 {
     ended_message ended{id, {}};
     ended.result.error = why;
+    ended.result.no_room = no_room;
     send(encode_ended(ended));
 }
 

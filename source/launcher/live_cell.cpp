@@ -93,6 +93,10 @@ void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_f
         cell_->hear_inside(message.next<int>(), descriptors.size() == 1 ? std::move(descriptors[0]) : unique_fd());
     if (says == child_says::program) hear_program(message);
     if (says == child_says::ended) hear_end(message.next<program_end>());
+    if (says == child_says::refused) {
+        const auto program = message.next<std::uint32_t>();
+        refused_.push_back({program, message.next<std::string>()});
+    }
     if (says == child_says::doors) return hear_doors(std::move(descriptors));
     if (says == child_says::socket) {
         const auto question = message.next<std::uint64_t>();

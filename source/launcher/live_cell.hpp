@@ -67,6 +67,11 @@ public:
         std::string why;
     };
     std::vector<missing_program> take_missing() { return std::exchange(missing_, {}); }
+    struct refused_call {
+        std::uint32_t program;
+        std::string what;
+    };
+    std::vector<refused_call> take_refused() { return std::exchange(refused_, {}); }
     bool may_hold() const { return may_hold_; }  ///< false: a shell ended that was to be held
 
     /// The answer is one of take_sockets().
@@ -105,6 +110,7 @@ private:
     void stand_by();
     void end_other_shells();
     void rest();
+    void hear_programs();
     bool has(bool held) const;
     void tell_standby();
 
@@ -123,6 +129,7 @@ private:
     std::vector<program> programs_;  ///< that stand by
     std::vector<program_end> ends_of_runs_;
     std::vector<missing_program> missing_;
+    std::vector<refused_call> refused_;
     std::optional<start_message> expected_, expected_shell_;
     bool may_hold_ = true;
     steady_time stand_by_at_ = steady_time::max();

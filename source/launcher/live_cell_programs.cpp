@@ -27,7 +27,7 @@ void live_cell::prepare()
 
 program live_cell::take_program(const start_message& start, bool loaded)
 {
-    for (program& each : programs_) each.hear();
+    hear_programs();
     const auto suits = [&](bool held) {
         return std::find_if(programs_.begin(), programs_.end(),
                             [&](program& each) { return each.is_held() == held && each.suits(start, loaded); });
@@ -41,9 +41,23 @@ program live_cell::take_program(const start_message& start, bool loaded)
     return taken;
 }
 
+// A shell that could not be held runs already: it ends, and none is held again.
+void live_cell::hear_programs()
+{
+    std::vector<std::uint32_t> early;
+    for (program& each : programs_) {
+        each.hear();
+        if (each.runs_too_early()) early.push_back(each.number());
+    }
+    if (early.empty()) return;
+    may_hold_ = false;
+    if (!lasts()) return end();
+    for (const std::uint32_t number : early) cell_->kill_program(number);
+}
+
 bool live_cell::is_ready()
 {
-    for (program& each : programs_) each.hear();
+    hear_programs();
     return std::any_of(programs_.begin(), programs_.end(), [](const program& each) { return each.waits(); });
 }
 

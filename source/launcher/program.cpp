@@ -7,6 +7,8 @@
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
+#include <poll.h>
+
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -39,6 +41,12 @@ void program::hear(wire_reader message, std::vector<unique_fd>& descriptors)
     if (says != child_says::failed || !failure_.empty()) return;
     const int error = message.next<int>();
     failure_ = explain_setup_failure(message.next<std::string>(), error);
+}
+
+bool program::runs_too_early() const
+{
+    pollfd refused{listener_.get(), POLLIN, 0};
+    return kind_ && !waits_ && listener_ && ::poll(&refused, 1, 0) == 1 && (refused.revents & POLLIN) != 0;
 }
 
 bool program::suits(const start_message& start, bool loaded)

@@ -36,6 +36,10 @@ public:
     void hear();  ///< takes its messages; those of a program that has begun are what keeps it from running
     bool waits() const { return waits_; }  ///< as far as it has been heard
 
+    /// Whether it is a shell that runs although no start has come: the loader did not find what holds it. One that
+    /// waits makes no call that is refused, and this one has nobody who answers.
+    bool runs_too_early() const;
+
     /// Whether the start can be its own. A shell that does not wait yet might never, and not all can be told to it.
     bool suits(const start_message& start, bool loaded);
 

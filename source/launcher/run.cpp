@@ -21,8 +21,9 @@ run::run(std::shared_ptr<cell> in, program begun, const start_message& start, bo
       loaded_(loaded),
       id_(start.id),
       processes_(start.request.limits.processes),
+      file_size_problem_(cell_->explain_file_size(start.request.limits)),
       doors_(start.request.doors),
-      refusals_(program_.take_listener(), doors_),
+      refusals_(program_.take_listener(), doors_, cell_->makes_sockets()),
       deadline_(begun_ + start.request.limits.wall),
       next_look_(begun_ + between_answers),
       refused_forks_(cell_->refused_forks())
@@ -31,21 +32,41 @@ run::run(std::shared_ptr<cell> in, program begun, const start_message& start, bo
     cell_->begin(start.request.limits);
 }
 
+void left_program::hear_call()
+{
+    calls_.answer(false);
+    if (const auto call = calls_.take_call()) cell_->carry_out(0, *call);
+    if (calls_.readable() < 0) next_look_ = std::chrono::steady_clock::now() + between_answers;
+}
+
+void left_program::look()
+{
+    next_look_ = steady_time::max();
+    calls_.look();
+}
+
+void run::take_listener()
+{
+    if (unique_fd listener = program_.take_listener())
+        refusals_ = refusal_listener(std::move(listener), doors_, cell_->makes_sockets());
+}
+
 void run::hear()
 {
     program_.hear();
-    if (unique_fd listener = program_.take_listener()) refusals_ = refusal_listener(std::move(listener), doors_);
+    take_listener();
 }
 
 void run::hear_refusal()
 {
     if (refusals_.answer()) kill(cause::denied_syscall);
+    if (const auto call = refusals_.take_call()) cell_->carry_out(program_.number(), *call);
 }
 
 // A program that cannot run says why before it ends.
 void run::hear_end(const program_end& end)
 {
-    program_.hear();
+    hear();
     failure_ = program_.failure();
     evidence_.status = end.status;
     evidence_.cpu = end.cpu;
@@ -90,7 +111,14 @@ ended_message run::report()
     if (cell_->lasts()) result.cell = cell_->number();
     result.left = left_;
     judge_into(result);
+    cell_->note_run();
     return ended;
+}
+
+std::optional<left_program> run::take_left()
+{
+    if (!cell_->lasts() || !refusals_.has_callers()) return std::nullopt;
+    return left_program(cell_, std::move(refusals_));
 }
 
 void run::judge_into(run_result& result)
@@ -112,6 +140,7 @@ void run::judge_into(run_result& result)
     judge(evidence_, result);
     result.denied = refusals_.take();
     result.detail = cell_->detail();
+    if (result.detail.empty() && result.why == cause::file_size_limit) result.detail = file_size_problem_;
     if (!figures.refused.empty()) result.denied.push_back(figures.refused);
     if (evidence_.out_of_processes)
         result.denied.push_back("fork: the limit of " + std::to_string(processes_) + " processes was reached");

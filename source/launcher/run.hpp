@@ -13,6 +13,26 @@
 
 namespace cmcp::sandbox {
 
+/// The processes that go on in a lasting cell after the end of the run that began them. Their calls are answered as
+/// before, but nobody is told of them. Without answers they would fail with ENOSYS, connect() too.
+class left_program {
+public:
+    left_program(std::shared_ptr<cell> in, refusal_listener calls) : cell_(std::move(in)), calls_(std::move(calls)) {}
+
+    const cell& in() const { return *cell_; }
+    int calls() const { return calls_.readable(); }  ///< the descriptor to watch; -1: none before the next look
+    void hear_call();
+    bool lives() { return calls_.has_callers(); }
+
+    steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
+    void look();
+
+private:
+    std::shared_ptr<cell> cell_;
+    refusal_listener calls_;
+    steady_time next_look_ = steady_time::max();
+};
+
 /// A program in a cell that has got its start, seen from the launcher, until it is reported.
 class run {
 public:
@@ -30,6 +50,7 @@ public:
 
     void hear();
     void hear_refusal();
+    void hear_refused(std::string what) { refusals_.note(std::move(what)); }  ///< by the cell's first process
     void hear_end(const program_end& end);
     void fail(const std::string& why);  ///< no program came about, or the cell has ended, why where that is known
 
@@ -40,14 +61,20 @@ public:
 
     ended_message report();  ///< once it has heard of an end
 
+    /// After report(): processes that the program has left behind in a lasting cell, as far as their calls wait for
+    /// answers. Nothing: there are none.
+    std::optional<left_program> take_left();
+
 private:
     void judge_into(run_result& result);
+    void take_listener();
 
     std::shared_ptr<cell> cell_;
     program program_;
     bool loaded_;
     std::uint64_t id_;
     std::uint64_t processes_;           ///< the limit
+    std::string file_size_problem_;     ///< if its limit ends the run
     std::vector<std::uint16_t> doors_;  ///< of the cell's network
     refusal_listener refusals_;
     steady_time begun_ = std::chrono::steady_clock::now();

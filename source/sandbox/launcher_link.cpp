@@ -57,6 +57,7 @@ void native_backend::link::adopt(launcher_process started)
     socket_.assign(started.socket.release());
     process_ = std::move(started);
     zygote_state_.clear();
+    stops_ = false;
 }
 
 void native_backend::link::note_zygote(std::string state)
@@ -149,6 +150,7 @@ void native_backend::link::take(packet message)
     if (kind == message_kind::largest_ended)
         log::warning("browser_memory_limit",
                      {{"advice", "its largest processes were ended; WEB_BROWSER_MEMORY_LIMIT"}});
+    if (kind == message_kind::stops) stops_ = true;
     if (kind == message_kind::cells) return take_cells(decode_cells(message.bytes));
     if (kind == message_kind::socket) return take_socket(std::move(message));
     if (kind == message_kind::doors) return take_doors(std::move(message));
@@ -232,11 +234,13 @@ try {
     lose_launcher();
 }
 
+// A signal for the server's whole process group, or for all of a service, reaches the launcher too, often first.
 void native_backend::link::lose_launcher()
 {
     kill_process(process_->pidfd.get());
     const std::string how = describe_end(collect_process(process_->pidfd.get()));
-    log::error("launcher_lost", {{"pid", process_->pid}, {"end", how}, {"runs", pending_.size()}});
+    log::write(stops_ ? log::level::info : log::level::error, stops_ ? "launcher_stopped" : "launcher_lost",
+               {{"pid", process_->pid}, {"end", how}, {"runs", pending_.size()}});
     losses_.push_back(std::chrono::steady_clock::now());
     socket_.close();
     process_.reset();

@@ -88,6 +88,7 @@ private:
     std::deque<std::chrono::steady_clock::time_point> losses_;
     std::uint64_t last_id_ = 0;
     bool shut_ = false;
+    bool stops_ = false;  ///< the launcher ends because a signal told it to
     bool listening_ = false;
     bool waiting_to_write_ = false;
 };

@@ -44,7 +44,7 @@ void fields(Wire& wire, wired<Wire, ended_message>& ended)
     auto& result = ended.result;
     wire(ended.id, result.why, result.exit_code, result.signal, result.error, result.detail, result.denied, result.wall,
          result.cpu, result.peak_memory, result.prepared, result.waited, result.cell, result.left.hung_up,
-         result.left.others, result.live_at_limit);
+         result.left.others, result.no_room, result.live_at_limit);
 }
 
 template <class Wire>
@@ -92,7 +92,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::doors))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::stops))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }

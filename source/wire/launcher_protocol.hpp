@@ -29,6 +29,7 @@ enum class message_kind : std::uint8_t {
     socket,
     largest_ended,
     doors,
+    stops,  ///< without a body: a signal told the launcher to end, and it will
 };
 
 /// Server to launcher: start a run.

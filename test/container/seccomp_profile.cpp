@@ -69,7 +69,6 @@ TEST_CASE("the container's profile keeps the kernel's dangerous interfaces shut"
                              "syslog",
                              "lookup_dcookie",
                              "fanotify_init",
-                             "pidfd_getfd",
                              "kcmp",
                              "modify_ldt",
                              "nfsservctl"}) {

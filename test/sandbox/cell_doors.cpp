@@ -87,7 +87,7 @@ def bind(family, kind, place):
         s.setsockopt(socket.SOL_SOCKET, option, 1)
     s.bind(place)
 v4, v6, stream, datagram = socket.AF_INET, socket.AF_INET6, socket.SOCK_STREAM, socket.SOCK_DGRAM
-for family, kind, protocol in (v4, 3, 1), (v4, 3, 255), (v6, 3, 58), (v4, 2, 1), (17, 3, 0), (17, 2, 0), (16, 3, 0), (16, 2, 12):
+for family, kind, protocol in (v4, 3, 1), (v4, 3, 255), (v6, 3, 58), (v4, 2, 1), (17, 3, 0), (17, 2, 0), (16, 3, 4), (16, 2, 12):
     attempt(f'socket {family} {kind} {protocol}', lambda: socket.socket(family, kind, protocol))
 for port in 80, 443, 8443:
     for family, address in (v4, ''), (v4, '127.0.0.1'), (v4, '198.18.0.7'), (v6, '::'), (v6, '::1'), (v6, 'fd63:6d63:7000::7'):

@@ -61,7 +61,7 @@ TEST_CASE("a message of doors survives its encoding")
     CHECK(kind_of(message) == message_kind::doors);
     CHECK(decode_doors(message) == cell);
     CHECK_THROWS_AS(decode_doors(std::string_view(message).substr(0, message.size() - 1)), std::runtime_error);
-    CHECK_THROWS_AS(kind_of(std::string(1, static_cast<char>(static_cast<int>(message_kind::doors) + 1))),
+    CHECK_THROWS_AS(kind_of(std::string(1, static_cast<char>(static_cast<int>(message_kind::stops) + 1))),
                     std::runtime_error);
 }
 

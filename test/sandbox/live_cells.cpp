@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 // Programs that share a lasting cell.
 namespace cmcp::sandbox::test {
@@ -44,6 +45,15 @@ struct shared_stage : stage {
         return cells_become([&](const auto& all) { return all.size() == 1 && all[0].processes == count; });
     }
 };
+
+std::size_t listeners_of(int process)
+{
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", ignored))
+        count += std::filesystem::read_symlink(entry.path(), ignored) == "anon_inode:seccomp notify" ? 1 : 0;
+    return count;
+}
 
 awaitable<> run_and_forget(native_backend& backend, run_request request)
 {
@@ -116,6 +126,50 @@ TEST_CASE("what a program leaves in its session hangs up, nohup and setsid live 
     CHECK(s.output.out.find("1004") != std::string::npos);
     s.run_in("pkill sleep");
     CHECK(s.has_processes(0));
+}
+
+TEST_CASE("what outlives its run still connects, and its refused calls still fail as they did", "[run][cell]")
+{
+    if (under_firejail()) return;
+    shared_stage s;
+    const std::string code =
+        "import ctypes, errno, socket\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "listener = socket.create_server((\"127.0.0.1\", 0), backlog=1)\n"
+        "local = socket.socket(socket.AF_UNIX); local.bind(\"/tmp/late.sock\"); local.listen()\n"
+        "for _ in open(\"/tmp/go\"): pass\n"
+        "try:\n"
+        "  for _ in range(1200):\n"  // more than are answered between two looks
+        "    with socket.create_connection(listener.getsockname()): listener.accept()[0].close()\n"
+        "  with socket.socket(socket.AF_UNIX) as own: own.connect(\"/tmp/late.sock\")\n"
+        "  said = \"connected\"\n"
+        "except OSError as failed: said = str(failed)\n"
+        "said += f\" {libc.unshare(0x20000)} {errno.errorcode[ctypes.get_errno()]}\\n\"\n"
+        "open(\"/tmp/done\", \"w\").write(said)";
+    s.run_in("mkfifo /tmp/go /tmp/done; setsid python3 -c '" + code + "' >/tmp/log 2>&1 &");
+    run_request request = s.in_cell("echo go > /tmp/go; cat /tmp/done /tmp/log");
+    request.limits.wall = std::chrono::seconds(90) * slowness();
+    s.run_now(std::move(request));
+    CHECK(s.output.out == "connected -1 EPERM\n");
+}
+
+TEST_CASE("the launcher listens to calls of what outlives its run for as long as that lives", "[run][cell]")
+{
+    if (under_firejail()) return;
+    shared_stage s;
+    constexpr std::size_t left = 16, stand_by = 6;  // programs that stand by have listeners, too
+    for (std::size_t i = 0; i != left; ++i)
+        s.run_in("setsid sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done' >/dev/null 2>&1 &");
+    if (listeners_of(s.backend.launcher_pid()) == 0) {
+        WARN("no listener is possible here: nothing was tried");
+        return;
+    }
+    CHECK(listeners_of(s.backend.launcher_pid()) >= left);
+    s.run_in("touch /tmp/go");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60) * slowness();
+    while (listeners_of(s.backend.launcher_pid()) > stand_by && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK(listeners_of(s.backend.launcher_pid()) <= stand_by);
 }
 
 TEST_CASE("the end of a run in time ends its session alone", "[run][cell]")
