@@ -7,6 +7,7 @@
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
 #include "text/encodings.hpp"
+#include "text/utf8_text.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -147,6 +148,10 @@ json::object with_sandbox_run_output(json::object schema)
         schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
     members["result"] = schema::any("With stateful: the value of the last expression");
+    members["result_is_repr"] =
+        schema::boolean("result is the value's repr() as text: JSON would not give the value back");
+    members["late_output"] = schema::string(
+        "With stateful: what threads, tasks and children of earlier calls printed since the call before");
     members["displays"] =
         schema::array("With stateful: what it showed, in order; the text of each stands in stdout or result",
                       schema::object("",
@@ -155,23 +160,24 @@ json::object with_sandbox_run_output(json::object schema)
                                       {"is_result", schema::boolean("It is the value of the last expression")}},
                                      {"mime_types", "files"}));
     members["kernel"] = schema::string("With stateful: what became of the kernel, when it ended");
-    members["hint"] = schema::string("What brings a Python module that was not there, or which tool does it better");
+    members["hint"] =
+        schema::string("What to do about a missing module, a limit that was reached, or a command that there is not");
     members["note"] = schema::string("What became of processes and /tmp of this run, or of those before");
     members["error"] = schema::string("What went wrong and what to do");
     return with_job_id(std::move(schema));
 }
 
-tool_result sandbox_run_result(run_outcome run, std::string_view longest)
+tool_result sandbox_run_result(run_outcome run, std::string_view longest, std::string_view memory_setting)
 {
-    std::string hint;
-    if (run.end.exit_code != 0) hint = missing_module_hint(run.err, module_source::sandbox);
-    if (run.end.exit_code != 0 && hint.empty()) hint = better_tool_hint(run.err, run.end.denied);
+    std::string hint = hint_on(run.err, run.end.denied, {run.limits, memory_setting, true, run.end.exit_code != 0});
     return run_result(std::move(run), longest, std::move(hint));
 }
 
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
 {
     if (outcome.result) result.structured["result"] = std::move(*outcome.result);
+    if (outcome.result && outcome.result_is_repr) result.structured["result_is_repr"] = true;
+    if (!outcome.late_output.empty()) result.structured["late_output"] = replace_invalid_utf8(outcome.late_output);
     if (!outcome.displays.empty()) result.structured["displays"] = std::move(outcome.displays);
     auto* error = result.structured.if_contains("error");
     if (outcome.note.empty() && error != nullptr)

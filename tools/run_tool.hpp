@@ -78,8 +78,13 @@ void add_run(tool_result& result, const run_outcome& run);
 /// `longest`: see ending_sentence().
 tool_result run_result(run_outcome run, std::string_view longest, std::string hint = {});
 
-/// run_result() with a hint where a Python module, a network or a terminal was missing.
-tool_result sandbox_run_result(run_outcome run, std::string_view longest);
+/// The settings that bound the memory of a process of a command, and of a kernel.
+inline constexpr std::string_view memory_of_commands = "SANDBOX_MEMORY_LIMIT",
+                                  memory_of_kernels = "SANDBOX_KERNEL_MEMORY";
+
+/// run_result() with the hint of hint_on(), as of a run in a sandbox.
+tool_result sandbox_run_result(run_outcome run, std::string_view longest,
+                               std::string_view memory_setting = memory_of_commands);
 
 /// The value of the last expression and what became of the kernel.
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome);

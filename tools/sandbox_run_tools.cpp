@@ -30,7 +30,8 @@ awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kerne
     const bool stateful = input.stateful;
     const std::string longest = runs.python_terms().longest(input.background);
     auto outcome = co_await run_script(runs, kernels, who, io, std::move(input));
-    auto result = sandbox_run_result(std::move(outcome.done.run), longest);
+    auto result =
+        sandbox_run_result(std::move(outcome.done.run), longest, stateful ? memory_of_kernels : memory_of_commands);
     if (stateful) add_kernel_fields(result, outcome);
     co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.done.where),
                        std::move(outcome.done.files));
@@ -144,8 +145,7 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
 
 std::string about_install(const settings& config)
 {
-    std::string description =
-        "Install Python or npm packages in a sandbox, for all its later runs; runs have no network of their own.";
+    std::string description = "Install Python or npm packages in a sandbox for its later runs, which need no network.";
     if (!config.pypi_allow_source) description += " Wheels only.";
     return description;
 }

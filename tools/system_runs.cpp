@@ -1,3 +1,4 @@
+#include "jsonrpc/read_object.hpp"
 #include "mcp/tool_registry.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/error_output.hpp"
@@ -16,7 +17,7 @@ std::string about_system_run_command(bool sandboxes)
     const std::string text =
         "Run a bash command in the workspace, on the files of file_*, without network. Only the programs in "
         "BASH_ALLOWED_COMMANDS exist.";
-    return sandboxes ? text + " For work in steps, servers or packages use execute_terminal_command." : text;
+    return sandboxes ? text + " For servers or packages use execute_terminal_command." : text;
 }
 
 std::string about_system_run_python(bool sandboxes)
@@ -39,10 +40,12 @@ fields<run_input> system_run_fields(field<run_input> code, bool jobs)
 
 json::object command_output(bool jobs)
 {
-    auto output = with_run_output(schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
-                                                  {"stderr", schema::string("What it printed as errors")},
-                                                  {"error", schema::string("What went wrong and what to do")}},
-                                                 {"stdout", "stderr", "exit_code", "success"}));
+    auto output =
+        with_run_output(schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
+                                        {"stderr", schema::string("What it printed as errors")},
+                                        {"hint", schema::string("What to do about a limit or a missing command")},
+                                        {"error", schema::string("What went wrong and what to do")}},
+                                       {"stdout", "stderr", "exit_code", "success"}));
     return jobs ? with_job_id(std::move(output)) : output;
 }
 
@@ -51,7 +54,9 @@ awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, 
     const std::string longest = bash.terms().longest(input.background);
     run_options& options = input;
     auto outcome = co_await bash.run(std::move(who), io, std::move(input.code), std::move(options));
-    co_return run_result(std::move(outcome), longest);
+    std::string hint = hint_on(outcome.err, outcome.end.denied,
+                               {outcome.limits, memory_of_commands, false, outcome.end.exit_code != 0});
+    co_return run_result(std::move(outcome), longest, std::move(hint));
 }
 
 tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
@@ -76,7 +81,9 @@ json::object python_output(bool jobs)
     auto output = with_run_output(
         schema::output({{"output", schema::string("Standard output, invalid UTF-8 replaced")},
                         {"error", schema::string("Standard error, with the traceback of an exception")},
-                        {"result", schema::any("Value of the variable _ (its repr where JSON has no form)")}},
+                        {"result", schema::any("Value of the variable _, null where it is not set")},
+                        {"result_is_repr",
+                         schema::boolean("result is the value's repr() as text: JSON would not give the value back")}},
                        {"output", "error", "result", "success"}));
     output.at("properties").as_object()["prepared"] =
         schema::boolean("The run was a clone of an interpreter that was already loaded");
@@ -84,18 +91,18 @@ json::object python_output(bool jobs)
 }
 
 // The text comes from inside the sandbox: code may have written anything to the descriptor.
-json::value parse_result(const std::string& text)
+void add_value(json::object& to, const std::string& text)
 {
-    if (text.empty()) return nullptr;
-    json::parse_options limits;
-    limits.max_depth = 64;
-    json::error_code failure;
-    json::value parsed = json::parse(text, failure, {}, limits);
-    if (!failure) return parsed;
-    utf8_cleaner cleaner;
-    std::string shown = cleaner.add(text);
-    shown += cleaner.finish();
-    return json::value(json::string(shown));
+    auto parts = jsonrpc::read_object(text, 80);
+    json::value& result = to["result"];
+    if (auto* value = parts.if_contains("value")) {
+        result = std::move(*value);
+    } else if (auto* form = parts.if_contains("repr")) {
+        result = std::move(*form);
+        to["result_is_repr"] = true;
+    } else if (!text.empty()) {
+        result = json::string(replace_invalid_utf8(text));
+    }
 }
 
 void append_line(std::string& text, const std::string& line)
@@ -113,11 +120,13 @@ tool_result python_result(run_outcome outcome, module_source modules, std::strin
     result.is_error = !sentence.empty();
     std::string error = std::move(outcome.err);
     const bool failed = outcome.end.exit_code != 0;
-    if (failed) append_line(error, missing_module_hint(error, modules));
+    std::string hint = failed ? missing_module_hint(error, modules) : std::string();
+    if (hint.empty()) hint = limit_hint(error, {outcome.limits, "PYTHON_MEMORY_LIMIT", false, failed});
+    append_line(error, hint);
     append_line(error, sentence);
     result.structured["output"] = outcome.out;
     result.structured["error"] = error;
-    result.structured["result"] = parse_result(outcome.end.result);
+    add_value(result.structured, outcome.end.result);
     add_run(result, outcome);
     return result;
 }

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -58,8 +59,8 @@ unique_fd mount_own_memory(const jail_plan& plan, const std::string& path, std::
 void limit_watches(const unique_fd& proc)
 {
     if (left_out("user_namespace")) return;
-    constexpr std::pair<const char*, std::string_view> limits[] = {{"sys/user/max_inotify_instances", "16"},
-                                                                   {"sys/user/max_inotify_watches", "8192"}};
+    constexpr std::pair<const char*, std::string_view> limits[] = {{"sys/user/max_inotify_instances", most_watchers},
+                                                                   {"sys/user/max_inotify_watches", most_watches}};
     for (const auto& [path, most] : limits) {
         const unique_fd limit(::openat(proc.get(), path, O_WRONLY | O_CLOEXEC));
         if (!limit && errno == ENOENT) continue;  // a kernel without inotify
@@ -77,7 +78,7 @@ void open_low_ports(const unique_fd& proc)
     if (first) static_cast<void>(::write(first.get(), "0", 1) == 1);
 }
 
-// The figures lie in the root's own folder /proc, which the mount covers.
+// The figures and settings lie in the root's own folder /proc, which the mount covers.
 void mount_processes_and_figures(const jail_plan& plan)
 {
     const int root = plan.root.get();
@@ -87,11 +88,13 @@ void mount_processes_and_figures(const jail_plan& plan)
         figures.emplace_back(place, copy_mount_tree(root, place, proc_step));
     };
     for (const char* name : figures_of_limits) copy(name);
+    copy("sys");
     const auto visible = new_proc({.traceable_only = true});
     limit_watches(visible.mount);
     open_low_ports(visible.mount);
     attach_mount(visible.mount.get(), root, "proc", proc_step);
     copy(kernels_figure);
+    copy(kernels_setting);  // of the mount, as long as the settings above do not cover it
     for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, proc_step);
     show_processes_only(visible);
 }
@@ -155,6 +158,17 @@ usage_sources build_file_system(const jail_plan& plan)
     return mounts;
 }
 
+void note_own_memory(jail_plan& plan)
+{
+    std::vector<const char*> places{"/tmp", "/dev/shm"};
+    if (!plan.workspace) places.push_back(plan.request.workspace_inside.c_str());
+    for (const char* place : places) {
+        struct stat status {};
+        check(::stat(place, &status), "look at the cell's own folders");
+        plan.own_memory.push_back(status.st_dev);
+    }
+}
+
 // A browser reserves, locks and opens more than the limits of other programs allow.
 void limit_processes_of(const jail_plan& plan)
 {
@@ -182,8 +196,12 @@ usage_sources enter_jail(jail_plan& plan)
     if (!plan.root) plan.before_root();
     usage_sources mounts = build_file_system(plan);
     tell_ready(plan.control.get(), mounts);
+    if (!left_out("mounts")) note_own_memory(plan);
     take_null_of_own_root();
-    if (!left_out("network_namespace")) bring_loopback_up();
+    if (!left_out("network_namespace")) {
+        bring_loopback_up();
+        add_loopback_addresses();
+    }
     if (!plan.request.doors.empty() || plan.request.tools)
         hand_over_doors(plan.control.get(), plan.request.doors, plan.request.tools);
     if (!left_out("uts_namespace")) name_host();

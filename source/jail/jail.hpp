@@ -9,6 +9,8 @@
 #include "wire/run_result.hpp"
 #include "wire/wire.hpp"
 
+#include <sys/types.h>
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -39,6 +41,7 @@ struct jail_plan {
     bool programs_confine = false;  ///< Firejail made the cell: each program gives up its privileges by itself
     bool executes = true;           ///< false: the clone of an interpreter, which enters the profile without an exec
     unique_fd outside_socket;       ///< of a probe run, made before its rules were in force
+    std::vector<dev_t> own_memory;  ///< file systems that only the cell sees, once it has them
     unique_fd control;              ///< this process's end of its socket to the launcher
 };
 
@@ -55,6 +58,7 @@ enum class child_says : char {
     program = 'p',  ///< number of a program that was ordered, its process; 0, errno and step: there is none
     ended = 'e',    ///< program_end of a program
     socket = 'o',   ///< number of the question, errno; with the socket
+    refused = 'n',  ///< number of a program (0: one that has ended), a sentence: a call of it was refused
     doors = 'd',    ///< before any program is made; with the sockets (jail/doors.hpp)
     // A program says over its own:
     waiting = 'w',   ///< confined, waits for its start

@@ -1,10 +1,12 @@
 #include "jail/machine_figures.hpp"
 
 #include <sched.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iomanip>
@@ -89,7 +91,83 @@ std::string statistics_text(const std::vector<int>& usable)
            "\nprocesses 0\nprocs_running 1\nprocs_blocked 0\nsoftirq 0" + nothing;
 }
 
+// Of version 4 (RFC 9562).
+std::string random_uuid()
+{
+    std::array<unsigned char, 16> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+    bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
+    bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        constexpr char digits[] = "0123456789abcdef";
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += digits[bytes[i] >> 4];
+        text += digits[bytes[i] & 15];
+    }
+    return text;
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> kernel_settings()
+{
+    constexpr const char* of_the_machine[] = {"kernel/ostype",
+                                              "kernel/osrelease",
+                                              "kernel/version",
+                                              "kernel/arch",
+                                              "kernel/pid_max",
+                                              "kernel/threads-max",
+                                              "kernel/ngroups_max",
+                                              "kernel/cap_last_cap",
+                                              "kernel/overflowuid",
+                                              "kernel/overflowgid",
+                                              "kernel/shmmax",
+                                              "kernel/shmall",
+                                              "kernel/shmmni",
+                                              "kernel/sem",
+                                              "kernel/msgmax",
+                                              "kernel/msgmnb",
+                                              "kernel/msgmni",
+                                              "kernel/randomize_va_space",
+                                              "kernel/random/poolsize",
+                                              "kernel/seccomp/actions_avail",
+                                              "fs/file-max",
+                                              "fs/nr_open",
+                                              "fs/pipe-max-size",
+                                              "fs/aio-max-nr",
+                                              "fs/inotify/max_queued_events",
+                                              "vm/overcommit_memory",
+                                              "vm/overcommit_ratio",
+                                              "vm/max_map_count",
+                                              "vm/mmap_min_addr",
+                                              "vm/nr_hugepages",
+                                              "vm/swappiness",
+                                              "net/core/somaxconn",
+                                              "net/core/rmem_default",
+                                              "net/core/rmem_max",
+                                              "net/core/wmem_default",
+                                              "net/core/wmem_max",
+                                              "net/ipv4/ip_local_port_range",
+                                              "net/ipv4/tcp_fin_timeout",
+                                              "net/ipv4/tcp_rmem",
+                                              "net/ipv4/tcp_wmem"};
+    std::vector<std::pair<std::string, std::string>> all{
+        {"kernel/hostname", "sandbox\n"},
+        {"kernel/domainname", "(none)\n"},
+        {"kernel/random/boot_id", random_uuid() + "\n"},
+        {"kernel/random/uuid", ""},
+        {"kernel/random/entropy_avail", "256\n"},
+        {"fs/inotify/max_user_instances", std::string(most_watchers) + "\n"},
+        {"fs/inotify/max_user_watches", std::string(most_watches) + "\n"},
+        {"net/ipv4/ip_unprivileged_port_start", "0\n"}};
+    for (const std::string path : of_the_machine) {
+        std::ostringstream content;
+        content << std::ifstream("/proc/sys/" + path).rdbuf();
+        if (!content.str().empty()) all.emplace_back(path, content.str());
+    }
+    return all;
+}
 
 std::vector<std::pair<std::string, std::string>> machine_figures(std::uint64_t memory)
 {

@@ -124,7 +124,7 @@ void show_processes_only(const proc_mount& proc)
 {
     check(configure(proc.context.get(), FSCONFIG_SET_STRING, "subset", "pid"), proc_step);
     check(configure(proc.context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr), proc_step);
-    for (const char* setting : {"sys", "version", "kallsyms", "keys"})
+    for (const char* setting : {"version", "kallsyms", "keys"})
         if (::faccessat(proc.mount.get(), setting, F_OK, 0) == 0 || errno != ENOENT)
             throw step_failed(proc_step, ENOTSUP);
 }

@@ -10,6 +10,7 @@
 #include "wire/wire.hpp"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ void place(const unique_fd& from, int to)
 
 std::vector<std::string> make_environment(const run_request& request)
 {
-    std::vector<std::string> environment{"PATH=/usr/local/bin:/usr/bin:/bin",
+    std::vector<std::string> environment{std::string("PATH=") + usual_path,
                                          "HOME=" + request.workspace_inside,
                                          "LANG=C.UTF-8",
                                          "TERM=dumb",
@@ -84,6 +85,7 @@ void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>&
     plan.request.terminal = start.request.terminal;
     plan.request.terminal_speaks = start.request.terminal_speaks;
     apply_cpu_limit(start.request.limits);
+    if (!plan.request.browser) set_limit(RLIMIT_FSIZE, start.request.limits.file_size, "limit file size");
     plan.request.limits.process_memory = start.request.limits.process_memory;
     const std::string& folder = start.request.working_dir;
     if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);

@@ -9,8 +9,9 @@
 
 namespace cmcp::sandbox {
 
-extern const std::string_view tools_module;   // tools.py
-extern const std::string_view tools_program;  // tools_program.py
+extern const std::string_view tools_module;     // tools.py
+extern const std::string_view tools_program;    // tools_program.py
+extern const std::string_view python_start_up;  // python_start_up.py
 
 namespace {
 
@@ -78,7 +79,26 @@ void add_given_files(tree_builder& tree)
     const std::string folder = given_folder;
     tree.folder(folder + "/own");
     tree.file(folder + "/python/tools.py", tools_module);
+    tree.file(folder + "/python/sitecustomize.py", python_start_up);
     tree.file(folder + "/bin/tools", tools_program, 0755);
+}
+
+// git commits only with a name, and where a caller has none of his own there is nobody to ask. Files that the server
+// put into a workspace have another owner inside in some places, and git would then not work there.
+void add_git_settings(tree_builder& tree)
+{
+    tree.file("/etc/gitconfig",
+              "[user]\n\tname = sandbox\n\temail = sandbox@localhost\n[init]\n\tdefaultBranch = main\n[safe]\n"
+              "\tdirectory = *\n");
+}
+
+void add_missing_names(tree_builder& tree, const std::function<std::string(const std::string& name)>& path_of)
+{
+    tree.folder(names_folder);
+    for (const std::string name : {"python", "pip"}) {
+        const std::string there = path_of(name).empty() ? path_of(name + "3") : std::string();
+        if (!there.empty()) tree.link(names_folder + ("/" + name), there);
+    }
 }
 
 void add_device(tree_builder& tree, const std::string& path)
@@ -90,6 +110,7 @@ void add_etc_files(tree_builder& tree, const std::string& home, bool all_program
 {
     add_accounts(tree, home);
     add_names(tree);
+    add_git_settings(tree);
     for (const auto& path : files_of_etc()) tree.copy(path, path);
     if (!all_programs) return;
     for (const auto& path : folders_of_etc()) bind_read_only(tree, path);

@@ -4,6 +4,7 @@
 #include "jail/tree_builder.hpp"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ void add_all_programs(tree_builder& tree);  ///< with /usr, read-only
 void bind_read_only(tree_builder& tree, const std::string& path);  ///< at the same path
 void add_device(tree_builder& tree, const std::string& path);
 void add_given_files(tree_builder& tree);  ///< those of given_folder, and the place of run_request::files
+
+void add_git_settings(tree_builder& tree);  ///< of all users, which their own go before
+
+/// In names_folder those names of programs that are usual and missing, as python beside a mere python3.
+/// `path_of` finds a program; empty: there is none.
+void add_missing_names(tree_builder& tree, const std::function<std::string(const std::string& name)>& path_of);
 
 /// The small /etc of a run: generated accounts and names, the loader's cache, the time zone; with `all_programs` also
 /// what programs of /usr look for there. Never the host's accounts, keys or host names.

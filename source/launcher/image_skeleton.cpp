@@ -1,5 +1,6 @@
 #include "launcher/image_skeleton.hpp"
 
+#include "jail/system_files.hpp"
 #include "posix/bytes.hpp"
 #include "text/words.hpp"
 
@@ -54,6 +55,8 @@ void add_image_accounts(tree_builder& above, int image, const std::string& home)
     above.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n");
     above.file("/etc/hostname", "sandbox\n");
     above.file("/etc/resolv.conf", "");
+    if (read_inside(image, "/etc/gitconfig").empty()) add_git_settings(above);
+    if (has_folder(image, "var")) above.link("/var/tmp", "/tmp");  // what can be written is the run's own
 }
 
 }  // namespace cmcp::sandbox

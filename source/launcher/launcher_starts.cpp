@@ -14,10 +14,13 @@ namespace cmcp::sandbox {
 namespace {
 
 constexpr const char* full_share =
-    "Half of the sandboxes that may be live at once (SANDBOX_MAX_LIVE) are yours, and programs run in all of them: end "
-    "those programs, or delete a sandbox.";
+    "Half of the sandboxes that may be live at once (SANDBOX_MAX_LIVE) are yours, and something runs in each of them: "
+    "a "
+    "call, a job, an open shell or a program in the background. Close shells that are not needed (shell_close), or "
+    "call "
+    "stop_sandbox with keep_files for one of them: it ends its programs and keeps its files.";
 constexpr const char* full_machine =
-    "As many sandboxes are live as SANDBOX_MAX_LIVE allows, and programs run in all of them: try again later.";
+    "As many sandboxes are live as SANDBOX_MAX_LIVE allows, and something runs in each of them: try again later.";
 constexpr const char* no_terminal =
     "A terminal needs a lasting cell: name one, or start the program without a terminal.";
 
@@ -66,6 +69,11 @@ struct cell_refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// The same for want of a place among the lasting cells.
+struct no_room : cell_refusal {
+    using cell_refusal::cell_refusal;
+};
+
 }  // namespace
 
 void launcher::start(start_message start, std::vector<unique_fd> descriptors)
@@ -83,6 +91,8 @@ void launcher::start(start_message start, std::vector<unique_fd> descriptors)
         if (const std::string why = obstacle_to_files(request.files, lasts); !why.empty()) throw cell_refusal(why);
         live_cell& in = lasts ? lasting_cell_for(start) : cell_of_its_own(start);
         begin_in(in, {std::move(start), std::move(descriptors)});
+    } catch (const no_room& full) {
+        refuse(id, full.what(), true);
     } catch (const cell_refusal& refusal) {
         refuse(id, refusal.what());
     } catch (const std::exception& failure) {
@@ -197,7 +207,7 @@ void launcher::make_room_for(const std::string& principal)
         if (own_share_is_used && each->name().principal != principal) continue;
         if (unused == nullptr || each->used() < unused->used()) unused = each.get();
     }
-    if (unused == nullptr) throw cell_refusal(own_share_is_used ? full_share : full_machine);
+    if (unused == nullptr) throw no_room(own_share_is_used ? full_share : full_machine);
     unused->end();
 }
 
@@ -208,6 +218,7 @@ try {
         in.waiting.push_back(std::move(start));
         return;
     }
+    in.own()->bound_files(start.start.request.limits);
     const bool loaded = becomes_loaded(in, start.start.request);
     constexpr int most_tries = 3;  // an inmate may have killed the programs that stood by
     for (int tries = 1;; ++tries) {

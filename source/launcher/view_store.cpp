@@ -46,8 +46,8 @@ void check_workspace_place(const std::string& path)
 {
     const auto clean = std::filesystem::path(path).lexically_normal().string();
     const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
-    constexpr std::string_view taken[] = {"/usr", "/etc",  "/dev", "/proc",  "/tmp",
-                                          "/bin", "/sbin", "/lib", "/lib64", data_place};
+    constexpr std::string_view taken[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",    "/bin",
+                                          "/sbin", "/lib", "/lib64", "/var/tmp", data_place};
     const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
     if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
         throw step_failed("place the workspace at " + path, EINVAL);
@@ -67,8 +67,21 @@ void add_places(tree_builder& tree, const run_request& request)
     // Below the run's own /proc, which shows them in its place (jail.cpp).
     for (const auto& [name, content] : machine_figures(request.limits.memory))
         tree.file("/proc/" + name, content, 0444);
+    for (const auto& [path, content] : kernel_settings()) tree.file("/proc/sys/" + path, content, 0444);
     for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
     add_given_files(tree);
+}
+
+// Folders that programs expect of a machine; nothing of this one is in them. What a run may write is its own, so
+// /var/tmp is its /tmp.
+void add_usual_folders(tree_builder& tree)
+{
+    for (const char* path :
+         {"/opt", "/srv", "/mnt", "/media", "/home", "/var/cache", "/var/lib", "/var/log", "/var/spool"})
+        tree.folder(path);
+    tree.folder("/root", 0711);  // a browser may lie below it
+    tree.link("/var/run", "/run");
+    tree.link("/var/tmp", "/tmp");
 }
 
 void add_devices(tree_builder& tree)
@@ -95,6 +108,14 @@ void add_listed_programs(tree_builder& tree, const view_files& files)
     for (const auto& path : files.libraries) add_file(tree, path);
 }
 
+// The path of a program that the machine has and the run may execute; empty: there is none.
+std::string shown_program(const program_view& programs, const std::string& name)
+{
+    const auto& names = programs.names;
+    if (!programs.all && std::find(names.begin(), names.end(), name) == names.end()) return {};
+    return find_program(name).value_or("");
+}
+
 void fill(tree_builder& tree, view& filled, const run_request& request)
 {
     if (request.programs.all) {
@@ -110,6 +131,8 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     mark_etc_files(filled.marks, request.programs.all);
     add_etc_files(tree, request.workspace_inside, request.programs.all);
     add_places(tree, request);
+    add_usual_folders(tree);
+    add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
     add_devices(tree);
     if (request.browser) add_browser_files(tree, filled, request);
 }
@@ -250,6 +273,13 @@ void view_store::show_image(view& fresh, const run_request& request) const
         add_places(tree, request);
         if (data_) tree.folder(data_place);
         add_image_accounts(tree, image.get(), request.workspace_inside);
+        const tree_builder inside(open_image(request.image));
+        const auto program_inside = [&](const std::string& name) -> std::string {
+            for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"})
+                if (inside.exists(folder + name)) return folder + name;
+            return {};
+        };
+        add_missing_names(tree, program_inside);
         check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
         const auto root = new_overlay({way_to(places), way_to(image)}, "show the image");
         attach_mount(root.get(), AT_FDCWD, fresh.place, "show the image");

@@ -102,7 +102,7 @@ void workspace_ledger::begin(entry& of, int folder, tree_bounds most, std::uint3
 try {
     of.then = free_room(folder);
     of.begun = clock::now();
-    of.wanted = false;
+    of.wanted = of.touched = false;
     of.most = most;
     of.project = project;
     of.counting = std::make_unique<tree_count>(folder, most, project);
@@ -138,13 +138,27 @@ std::uint32_t workspace_ledger::wanted_project(const entry& of, int folder)
     return of.counting || of.no_project ? 0 : free_project(folder);
 }
 
+// Where a run has ended since the count and the disk lost all the room that was left, a run that starts now would be
+// ended for what others wrote before it, even if it is to make room.
+bool workspace_ledger::may_be_full(const entry& of, int folder, tree_bounds most)
+{
+    if (!of.touched || !of.last) return false;
+    const std::uint64_t left = most.bytes - std::min(most.bytes, of.last->bytes);
+    return free_room(folder).bytes + left < of.then.bytes;
+}
+
 bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
     if (const auto project = wanted_project(of, folder)) begin(of, folder, most, project);
-    if (of.state == finding::fits) return of.counting && of.project != 0;
+    if (of.state == finding::fits) {
+        if (of.counting && of.project != 0) return true;
+        if (!may_be_full(of, folder, most)) return false;
+        if (!of.counting) begin(of, folder, most);
+        return of.counting != nullptr;
+    }
     if (of.counting) return true;
-    if (clock::now() - of.ended < still_fresh) return false;
+    if (!of.touched && clock::now() - of.ended < still_fresh) return false;
     begin(of, folder, most);
     return of.counting != nullptr;
 }
@@ -183,6 +197,13 @@ void workspace_ledger::note_end(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
     if (is_due(of, folder, most) || is_old(of)) begin(of, folder, most);
+}
+
+void workspace_ledger::note_run(key which, int folder, tree_bounds most)
+{
+    entry& of = at(which);
+    of.touched = true;
+    if (is_due(of, folder, most)) begin(of, folder, most);
 }
 
 tree_bounds workspace_bounds(const run_limits& limits)
@@ -258,6 +279,21 @@ bool workspace_watch::hides_files(const measured& now, tree_bounds most) const
     // Only the run's own writing is held against it, because others use the disk, too.
     if (std::min(lost, now.written) / 4 > most.bytes) return true;
     return now.deleted + ledger_.counted(key_) > most.bytes;
+}
+
+// The room that is left is as old as the last count. A little is always allowed, because the limit of the kernel holds
+// in /tmp, too.
+std::uint64_t workspace_watch::largest_file(const run_limits& limits) const
+{
+    constexpr std::uint64_t least = 1ull << 20;
+    if (!counts() || project_ != 0 || limits.workspace_size == 0) return std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t counted = ledger_.counted(key_);
+    return std::max(least, limits.workspace_size - std::min(limits.workspace_size, counted));
+}
+
+void workspace_watch::note_run(const run_limits& limits)
+{
+    if (folder_) ledger_.note_run(key_, folder_.get(), workspace_bounds(limits));
 }
 
 void workspace_watch::note_end(const run_limits& limits)

@@ -43,8 +43,11 @@ public:
     /// `since`.
     finding look(key which, int folder, tree_bounds most, clock::time_point since, bool wanted);
 
-    /// The run is over: the next run begins with the state that is known now.
+    /// The cell is over: the next one begins with the state that is known now.
     void note_end(key which, int folder, tree_bounds most);
+
+    /// A run is over, and the cell may go on: what was found before may have changed.
+    void note_run(key which, int folder, tree_bounds most);
 
     /// Free room of the file system.
     struct room {
@@ -64,12 +67,14 @@ private:
         finding state = finding::fits;  ///< as the last count says
         std::uint64_t order = 0;        ///< of use
         bool wanted = false;            ///< another count
+        bool touched = false;           ///< a run ended after the count began
         std::uint32_t project = 0;      ///< into which that count puts the files
         bool no_project = false;        ///< a count could not do so
     };
 
     static std::uint64_t slack(const entry& of, tree_bounds most);
     bool is_due(const entry& of, int folder, tree_bounds most) const;
+    static bool may_be_full(const entry& of, int folder, tree_bounds most);
     static bool is_old(const entry& of);
     static std::uint32_t wanted_project(const entry& of, int folder);
     void begin(entry& of, int folder, tree_bounds most, std::uint32_t project = 0);
@@ -115,6 +120,10 @@ public:
     /// Empty: all is well. Otherwise the sentence for which the run has to end.
     std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, const measured& now);
     void note_end(const run_limits& limits);
+    void note_run(const run_limits& limits);
+
+    /// The bytes to which one file may grow, so that a single write does not pass the bounds before anybody looks.
+    std::uint64_t largest_file(const run_limits& limits) const;
 
 private:
     bool hides_files(const measured& now, tree_bounds most) const;

@@ -96,6 +96,15 @@ void run_in_bash(sandbox::run_request& request, std::string command)
     request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", std::move(command), "bash"};
 }
 
+void print_at_once(sandbox::run_request& request) { request.environment.emplace_back("PYTHONUNBUFFERED", "1"); }
+
+void give_up_soon_offline(sandbox::run_request& request)
+{
+    for (const char* retries : {"npm_config_fetch_retries", "PIP_RETRIES", "YARN_HTTP_RETRY", "UV_HTTP_RETRIES",
+                                "CARGO_NET_RETRY", "BUNDLE_RETRY"})
+        request.environment.emplace_back(retries, "0");
+}
+
 awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string command, run_options options)
 {
     run_outcome outcome;
@@ -103,6 +112,8 @@ awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string
     if (!outcome.refused.empty()) co_return outcome;
     sandbox::run_request request;
     run_in_bash(request, std::move(command));
+    print_at_once(request);
+    give_up_soon_offline(request);
     if (!hint_.empty())
         request.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
     terms_.apply(request, options);

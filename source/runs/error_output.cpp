@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
+#include <span>
 
 namespace cmcp {
 namespace {
@@ -22,7 +24,7 @@ bool below(std::string_view path, std::string_view folder)
 
 bool may_be_written(std::string_view path, std::string_view workspace)
 {
-    return below(path, workspace) || below(path, "/tmp") || below(path, "/dev/shm");
+    return below(path, workspace) || below(path, "/tmp") || below(path, "/var/tmp") || below(path, "/dev/shm");
 }
 
 // Where a path that begins at `at` ends: at its quote, or where the message goes on.
@@ -97,12 +99,88 @@ std::string missing_module_of(std::string_view errors)
 
 using signs = std::array<std::string_view, 2>;  // all of them
 
+constexpr signs signs_of_threads[] = {{"can't start new thread", ""},
+                                      {"unable to create native thread", ""},
+                                      {"unable to create new native thread", ""},
+                                      {"pthread_create failed", ""},
+                                      {"failed to spawn thread", ""},
+                                      {"failed to create new OS thread", ""},
+                                      {"failed to create thread", ""},
+                                      {"thread constructor failed", ""},
+                                      {"ERR_WORKER_INIT_FAILED", ""},
+                                      {"std::system_error", "Resource temporarily unavailable"},
+                                      {"fork: ", "Resource temporarily unavailable"},
+                                      {"fork", "[Errno 11] Resource temporarily unavailable"},
+                                      {"Cannot fork", ""},
+                                      {"cannot fork", ""},
+                                      {"can't fork", ""},
+                                      {"spawn ", " EAGAIN"}};
+constexpr signs signs_of_open_files[] = {{"Too many open files", ""}, {"too many open files", ""}, {"EMFILE", ""}};
+constexpr signs signs_of_watches[] = {{"System limit for number of file watchers reached", ""},
+                                      {"inotify", "No space left on device"},
+                                      {"inotify", "Too many open files"}};
+constexpr signs signs_of_memory[] = {{"MemoryError", ""},
+                                     {"Cannot allocate memory", ""},
+                                     {"cannot allocate memory", ""},
+                                     {"ENOMEM", ""},
+                                     {"std::bad_alloc", ""},
+                                     {"heap out of memory", ""},
+                                     {"Array buffer allocation failed", ""},
+                                     {"java.lang.OutOfMemoryError", ""},
+                                     {"insufficient memory for the Java Runtime", ""},
+                                     {"memory exhausted", ""},
+                                     {"cannot allocate vector of size", ""},
+                                     {"runtime: out of memory", ""},
+                                     {"memory allocation of ", " failed"},
+                                     {"Out of memory", ""},
+                                     {"out of memory", ""},
+                                     {"failed to allocate memory", ""}};
+constexpr signs signs_of_file_size[] = {
+    {"File size limit exceeded", ""}, {"File too large", ""}, {"file too large", ""}, {"EFBIG", ""}};
+constexpr signs signs_of_full_disk[] = {
+    {"No space left on device", ""}, {"no space left on device", ""}, {"ENOSPC", ""},
+    {"Disk quota exceeded", ""},     {"disk quota exceeded", ""},     {"EDQUOT", ""},
+    {"database or disk is full", ""}};
+constexpr signs signs_of_processor_time[] = {{"CPU time limit exceeded", ""}, {"Cputime limit exceeded", ""}};
+
+struct limit_row {
+    std::span<const signs> any;
+    std::string_view sentence;
+};
+
+// The first that fits counts: some programs say of a lack of threads that memory is short.
+constexpr limit_row limit_rows[] = {
+    {signs_of_threads,
+     "{processes} processes and threads may live in the sandbox at once (SANDBOX_PROCESS_LIMIT), and the stacks of "
+     "threads count as memory ({memory} MiB, {memory_setting}). Start fewer: a smaller pool, or one after the other."},
+    {signs_of_watches,
+     "The programs of a sandbox may watch 8192 files and folders, by 16 watchers (inotify): watch fewer, or let the "
+     "program poll."},
+    {signs_of_open_files,
+     "A process may have {open_files} files, sockets and pipes open at once (SANDBOX_OPEN_FILES). Close those that are "
+     "not needed any more."},
+    {signs_of_memory, "A process may use {memory} MiB of memory ({memory_setting}). Work on less data at a time."},
+    {signs_of_file_size,
+     "A file may grow to {file_size} MiB (SANDBOX_FILE_SIZE_LIMIT), but not beyond what is left of the {disk_size} MiB "
+     "of the working folder ({disk_setting}). Write smaller files, or delete what is not needed any more."},
+    {signs_of_full_disk,
+     "/tmp and /dev/shm hold {tmp} MiB each (SANDBOX_TMP_SIZE), and the working folder {disk_size} MiB "
+     "({disk_setting}). Delete what is not needed any more."},
+    {signs_of_processor_time, "A process may use {cpu} of processor time. Do less in one run, or split the work."}};
+
 constexpr signs signs_of_pip[] = {{"Retrying (Retry(total=", "Failed to establish a new connection"},
+                                  {"(from versions: none)", "No matching distribution found for"},
                                   {"error: externally-managed-environment", ""}};
 constexpr signs signs_of_npm[] = {{"npm ERR! code EAI_AGAIN", ""},
                                   {"npm error code EAI_AGAIN", ""},
                                   {"npm ERR! code ECONNREFUSED", ""},
                                   {"npm error code ECONNREFUSED", ""}};
+constexpr signs signs_of_no_network[] = {{"Temporary failure in name resolution", ""},
+                                         {"Could not resolve host", ""},
+                                         {"getaddrinfo EAI_AGAIN", ""},
+                                         {"Network is unreachable", ""}};
+constexpr signs signs_of_socket_elsewhere[] = {
+    {"Permission denied", "AF_UNIX"}, {"Permission denied", "unix_server"}, {"ermission denied", ".sock"}};
 constexpr signs signs_of_terminal[] = {{"Vim: Warning: Output is not to a terminal", ""},
                                        {"Vim: Warning: Input is not from a terminal", ""},
                                        {"top: failed tty get", ""},
@@ -110,12 +188,128 @@ constexpr signs signs_of_terminal[] = {{"Vim: Warning: Output is not to a termin
                                        {"Error opening terminal: ", ""},
                                        {"Too many errors from stdin", "nano"}};
 
-template <std::size_t N>
-bool shows(std::string_view errors, const signs (&any)[N])
+bool shows(std::string_view errors, std::span<const signs> any)
 {
     const auto has = [&](std::string_view sign) { return errors.find(sign) != std::string_view::npos; };
-    return std::any_of(std::begin(any), std::end(any), [&](const signs& all) { return has(all[0]) && has(all[1]); });
+    return std::any_of(any.begin(), any.end(), [&](const signs& all) { return has(all[0]) && has(all[1]); });
 }
+
+struct command_row {
+    std::string_view names;                        // between spaces
+    std::string_view sentence;                     // what to do in its place
+    std::array<std::string_view, 3> complaints{};  // of the program itself, where the machine has it
+};
+
+constexpr command_row command_rows[] = {
+    {" python python2 python3 ipython ",
+     "Python runs as python3 where the sandbox has it; execute_python_code runs code."},
+    {" pip pip2 pip3 pipx conda mamba poetry uv easy_install ",
+     "install_packages_in_sandbox brings Python packages into a sandbox."},
+    {" node nodejs npm npx yarn pnpm bun deno ",
+     "Nothing of that is installed here: the server's operator can install it (as Debian's packages nodejs and npm), "
+     "or "
+     "create_sandbox takes an image that has it."},
+    {" apt apt-get aptitude apt-cache dpkg yum dnf apk pacman zypper brew snap ",
+     "System packages cannot be installed in a sandbox: install_packages_in_sandbox brings packages of pip and npm, "
+     "create_sandbox takes an image with further programs, and the server's operator can install what all shall have.",
+     {"E: Could not open lock file", "E: Unable to acquire the dpkg", "requires superuser privilege"}},
+    {" sudo su doas pkexec runuser ",
+     "Leave it out: there is no root in a sandbox, and what can be changed can be changed without it.",
+     {"sudo: ", "su: Authentication failure", "su: must be run from a terminal"}},
+    {" systemctl service journalctl initctl rc-service launchctl supervisorctl ",
+     "No service manager runs in a sandbox: start the program itself, with run_in_background or as nohup PROGRAM > log "
+     "2>&1 &.",
+     {"System has not been booted with systemd", "Failed to connect to bus", "unrecognized service"}},
+    {" docker docker-compose podman buildah nerdctl kubectl minikube ",
+     "Containers cannot be started in a sandbox: run the program itself, or give create_sandbox an image.",
+     {"Cannot connect to the Docker daemon", "newuidmap", "cannot clone: Operation not permitted"}},
+    {" open xdg-open start explorer sensible-browser gnome-open firefox google-chrome ",
+     "A sandbox has no screen: files come with the result of the run that writes them, view_file shows one, and "
+     "web_browse reads pages.",
+     {"xdg-open: no method available", "cannot open display", "no DISPLAY environment variable"}},
+    {" code subl gedit notepad nano vim vi emacs pico micro ",
+     "file_edit and file_write change files; editors for terminals, where they are installed, run in shell_open."},
+    {" pbcopy pbpaste xclip xsel clip ", "A sandbox has no clipboard: write the text to a file, or print it."},
+    {" ping ping6 traceroute dig nslookup host whois nmap telnet ",
+     "A sandbox's network, where it has one, carries TCP to allowed hosts alone: curl or Python shows whether one is "
+     "reached.",
+     {"ping: socket", "ping: socktype", "Lacking privilege for"}},
+    {" ifconfig ip netstat ss lsof route arp ",
+     "The sandbox has a loopback of its own alone; /proc/net/tcp lists its ports, and list_sandboxes those on which "
+     "programs listen."},
+    {" ssh scp sftp rsync mosh ",
+     "Files come into a sandbox with upload_file_to_sandbox or file_write, and out of it by the links of results."},
+    {" wget curl http aria2c ",
+     "web_scrape reads pages; in a sandbox that has a network, Python's urllib.request fetches files."},
+    {" crontab at batch ", "Nothing is started at a later time in a sandbox: run_in_background begins a job now."},
+    {" tmux screen byobu ", "shell_open gives a terminal that stays; run_in_background begins a job."}};
+
+bool is_of_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '+' || c == '-';
+}
+
+// The name that ends before `end`, in quotes or not.
+std::string_view name_before(std::string_view text, std::size_t end)
+{
+    text = text.substr(0, end);
+    for (const auto quote : quotes)
+        if (text.ends_with(quote)) text.remove_suffix(quote.size());
+    std::size_t begin = text.size();
+    while (begin > 0 && is_of_name(text[begin - 1])) --begin;
+    return begin > 0 && text[begin - 1] == '/' ? std::string_view() : text.substr(begin);
+}
+
+std::string_view name_after(std::string_view text, std::size_t begin)
+{
+    std::size_t end = begin;
+    while (end < text.size() && is_of_name(text[end])) ++end;
+    return end < text.size() && text[end] == '/' ? std::string_view() : text.substr(begin, end - begin);
+}
+
+// As shells, env(1) and its like, Node and Python tell it.
+template <class Function>
+void each_missing_command(std::string_view errors, const Function& see)
+{
+    constexpr std::string_view behind[] = {": command not found",
+                                           ": not found",
+                                           ": not an allowed command",
+                                           "': No such file or directory",
+                                           "\xe2\x80\x99: No such file or directory",
+                                           " ENOENT"};
+    constexpr std::string_view before[] = {"No such file or directory: '"};
+    for (const auto sign : behind)
+        for (std::size_t at = errors.find(sign); at != std::string_view::npos; at = errors.find(sign, at + 1))
+            see(name_before(errors, at));
+    for (const auto sign : before)
+        for (std::size_t at = errors.find(sign); at != std::string_view::npos; at = errors.find(sign, at + 1))
+            see(name_after(errors, at + sign.size()));
+}
+
+std::string command_hint(std::string_view errors)
+{
+    const command_row* missing = nullptr;
+    each_missing_command(errors, [&](std::string_view name) {
+        if (name.empty() || missing != nullptr) return;
+        const std::string word = ' ' + std::string(name) + ' ';
+        for (const auto& row : command_rows)
+            if (row.names.find(word) != std::string_view::npos) missing = &row;
+    });
+    for (const auto& row : command_rows)
+        for (const auto complaint : row.complaints)
+            if (missing == nullptr && !complaint.empty() && errors.find(complaint) != std::string_view::npos)
+                missing = &row;
+    return missing == nullptr ? std::string() : std::string(missing->sentence);
+}
+
+void fill_in(std::string& sentence, std::string_view mark, const std::string& value)
+{
+    for (auto at = sentence.find(mark); at != std::string::npos; at = sentence.find(mark, at + value.size()))
+        sentence.replace(at, mark.size(), value);
+}
+
+std::string whole_mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20); }
 
 std::string in_a_sandbox(std::string_view package)
 {
@@ -138,6 +332,36 @@ std::vector<std::string> denied_paths(std::string_view error_output, std::string
     return paths;
 }
 
+std::string limit_hint(std::string_view errors, const hint_subject& of)
+{
+    const auto* row = std::ranges::find_if(limit_rows, [&](const limit_row& each) { return shows(errors, each.any); });
+    if (row == std::end(limit_rows)) return {};
+    const sandbox::run_limits& limits = of.limits;
+    std::string sentence(row->sentence);
+    fill_in(sentence, "{processes}", std::to_string(limits.processes));
+    fill_in(sentence, "{open_files}", std::to_string(limits.open_files));
+    fill_in(sentence, "{memory}", whole_mebibytes(limits.process_memory != 0 ? limits.process_memory : limits.memory));
+    fill_in(sentence, "{memory_setting}", std::string(of.memory_setting));
+    fill_in(sentence, "{file_size}", whole_mebibytes(limits.file_size));
+    fill_in(sentence, "{tmp}", whole_mebibytes(limits.tmp_size));
+    fill_in(sentence, "{disk_size}", whole_mebibytes(limits.workspace_size));
+    fill_in(sentence, "{disk_setting}", of.in_sandbox ? "SANDBOX_DISK_QUOTA" : "SANDBOX_WORKSPACE_MAX_MB");
+    fill_in(sentence, "{cpu}",
+            limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s (SANDBOX_KERNEL_CPU)"
+                                   : "twice the run's timeout");
+    return sentence;
+}
+
+std::string hint_on(std::string_view errors, const std::vector<std::string>& denied, const hint_subject& of)
+{
+    std::string hint =
+        of.failed && of.in_sandbox ? missing_module_hint(std::string(errors), module_source::sandbox) : "";
+    if (hint.empty()) hint = limit_hint(errors, of);
+    if (hint.empty() && of.failed && of.in_sandbox) hint = better_tool_hint(errors, denied);
+    if (hint.empty() && of.failed) hint = command_hint(errors);
+    return hint;
+}
+
 std::string better_tool_hint(std::string_view errors, const std::vector<std::string>& denied)
 {
     const auto refused_host = [](const std::string& each) { return each.find(" is refused: ") != std::string::npos; };
@@ -152,6 +376,13 @@ std::string better_tool_hint(std::string_view errors, const std::vector<std::str
     };
     if (std::any_of(denied.begin(), denied.end(), wanted_network))
         return "The sandbox has no network. install_packages_in_sandbox brings packages of pip and npm.";
+    // A kernel and a shared shell live on, and what was refused is known at their end.
+    if (denied.empty() && shows(errors, signs_of_socket_elsewhere))
+        return "UNIX sockets work below /tmp and /dev/shm, and by abstract names, between the programs of the sandbox: "
+               "bind the socket there.";
+    if (denied.empty() && shows(errors, signs_of_no_network))
+        return "The program did not reach a host: a sandbox has no network but for the hosts that create_sandbox was "
+               "given. install_packages_in_sandbox brings packages of pip and npm, web_scrape reads pages.";
     return {};
 }
 

@@ -81,21 +81,25 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view longest
                    "larger timeout (at most " +
                    std::string(longest) + "), or do less in one run.";
         case cause::cpu_limit:
-            return "Ended: it used more processor time than a run may. Do less in one run.";
+            return "Ended: it used more processor time than a run may (" +
+                   (limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s, SANDBOX_KERNEL_CPU"
+                                           : std::string("twice its timeout")) +
+                   "). Do less in one run.";
         case cause::memory_limit:
             if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
             return "Ended: it needed more memory than the limit of " + mebibytes(limits.memory) +
-                   ". Work on less data at a time.";
+                   " (SANDBOX_MEMORY_LIMIT; PYTHON_MEMORY_LIMIT for Python in the workspace). Work on less data at a "
+                   "time.";
         case cause::process_limit:
             return "Ended: it started more processes and threads than the limit of " +
-                   std::to_string(limits.processes) + ".";
+                   std::to_string(limits.processes) + " (SANDBOX_PROCESS_LIMIT). Start fewer.";
         case cause::file_size_limit:
             if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
             return "Ended: it wrote a file larger than the limit of " + mebibytes(limits.file_size) +
-                   ". Write smaller files.";
+                   " (SANDBOX_FILE_SIZE_LIMIT). Write smaller files.";
         case cause::output_limit:
             return "Ended: it printed more than the limit of " + mebibytes(limits.output) +
-                   ". Write the output to a file of the workspace, or print less.";
+                   " (SANDBOX_OUTPUT_LIMIT). Write the output to a file of the workspace, or print less.";
         case cause::denied_syscall:
             return denied_sentence(outcome.end.denied);
         case cause::cancelled:

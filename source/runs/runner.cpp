@@ -1,5 +1,6 @@
 #include "runs/runner.hpp"
 
+#include "files/file_path.hpp"
 #include "files/file_root.hpp"
 #include "metrics/registry.hpp"
 #include "runs/error_output.hpp"
@@ -86,7 +87,9 @@ void find_folder(run_folder& at, const std::string& wanted, const std::string& w
     at.inside = workspace_inside;
     if (wanted.find('\0') != std::string::npos) at.problem = "working_dir: must not contain a NUL character";
     if (wanted.empty() || !at.problem.empty()) return;
-    at.inside = wanted.front() == '/' ? wanted : workspace_inside + "/" + wanted;
+    const auto below = below_home(wanted);
+    const bool at_home = below.size() != wanted.size();
+    at.inside = wanted.front() == '/' ? wanted : workspace_inside + (at_home ? "" : "/") + std::string(below);
     const std::string relative = folder_below(at.inside, workspace_inside);
     if (!relative.empty()) at.problem = folder_problem(at.workspace, relative, wanted);
 }
@@ -137,6 +140,14 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
     outcome.out_truncated = collector.out().truncated();
     outcome.err_truncated = collector.err().truncated();
     return outcome;
+}
+
+// The launcher tells of a full workspace whatever the run did there. One that worked without a word only made room.
+void forget_refusals_of_none(run_outcome& outcome)
+{
+    constexpr std::string_view full = "writing to the workspace, which ";
+    if (outcome.end.why != sandbox::cause::exited || outcome.end.exit_code != 0 || !outcome.err.empty()) return;
+    std::erase_if(outcome.end.denied, [&](const std::string& each) { return each.starts_with(full); });
 }
 
 sandbox::program_view allowed_programs(const settings& config)
@@ -218,6 +229,7 @@ awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run
     };
     auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work));
     if (by_interpreter) record_interpreter(outcome.end);
+    forget_refusals_of_none(outcome);
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
     outcome.limits = limits;
     co_return outcome;
@@ -239,6 +251,7 @@ sandbox::run_limits common_limits(const settings& config)
     limits.processes = config.process_limit;
     limits.file_size = config.file_size_limit;
     limits.tmp_size = config.tmp_size;
+    limits.open_files = config.open_files_limit;
     limits.workspace_size = config.workspace_max_size;
     limits.workspace_files = config.workspace_max_files;
     limits.output = config.output_hard_limit;

@@ -54,6 +54,13 @@ public:
     /// Whether run_request::doors may name ports; false before probe().
     virtual bool can_have_doors() const { return false; }
 
+    /// Asked to end a lasting cell of this principal, or where as many live as may at all one of another, when a run in
+    /// `name` finds no place for its cell. False: none can give way.
+    using room_maker = std::function<awaitable<bool>(cell_name name)>;
+
+    /// The maker of all runs to come, called on the io thread; an empty one ends that.
+    virtual void on_full(room_maker) {}
+
     /// Gets the doors of a lasting cell, in the order of encode_doors(), before the output of its first run; those of
     /// an earlier cell of the name have gone then. No sockets: the cell has ended, also where the launcher ended with
     /// it.

@@ -48,12 +48,13 @@ try {
     return nullptr;
 }
 
-awaitable<run_result> run_to_end(link_ptr link, run_request request, output_receiver& output, bool probe)
+awaitable<run_result> run_to_end(link_ptr link, std::shared_ptr<const run_request> request, output_receiver& output,
+                                 bool probe)
 {
     // Cancellation is looked at by hand: the process tree must be gone before the exception leaves.
     co_await asio::this_coro::throw_if_cancelled(false);
     run_result refused;
-    const auto flight = begin(link, request, output, probe, refused.error);
+    const auto flight = begin(link, *request, output, probe, refused.error);
     if (!flight) co_return refused;
     const std::exception_ptr failure = co_await watch_streams(flight);
     const auto state = co_await asio::this_coro::cancellation_state;
@@ -66,6 +67,12 @@ awaitable<run_result> run_to_end(link_ptr link, run_request request, output_rece
     if (cancelled) throw boost::system::system_error(asio::error::operation_aborted);
     if (failure) std::rethrow_exception(failure);
     co_return flight->take_result();
+}
+
+awaitable<run_result> run_once(link_ptr link, run_request request, output_receiver& output, bool probe)
+{
+    auto shared = std::make_shared<const run_request>(std::move(request));
+    return run_to_end(std::move(link), std::move(shared), output, probe);
 }
 
 /// A question to the launcher, forgotten with the object.
@@ -188,9 +195,17 @@ native_backend::~native_backend() { link_->shut_down(); }
 
 awaitable<run_result> native_backend::run(run_request request, output_receiver& output)
 {
+    constexpr int most_tries = 16;  // others may be quicker to take the place
     request.prepared = request.prepared && zygote_lacks_.empty();
-    auto result = co_await run_to_end(link_, std::move(request), output, false);
-    co_return result;
+    const auto wanted = std::make_shared<const run_request>(std::move(request));
+    for (int tries = 1;; ++tries) {
+        auto result = co_await run_to_end(link_, wanted, output, false);
+        if (!result.no_room || !make_room_ || tries == most_tries) co_return result;
+        const auto maker = make_room_;
+        cell_name cell{wanted->principal, wanted->cell};
+        const bool has_room = co_await maker(std::move(cell));
+        if (!has_room) co_return result;
+    }
 }
 
 awaitable<std::vector<cell_state>> native_backend::cells()
@@ -252,7 +267,7 @@ awaitable<> native_backend::probe_zygote()
     request.argv = loaded.argv;
     request.environment = loaded.environment;
     request.prepared = true;
-    const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
+    const run_result result = co_await run_once(link_, std::move(request), nothing, true);
     const json::object inside = jsonrpc::read_object(result.result);
     if (inside.empty() || !result.prepared) co_return;
     const json::object outside = jsonrpc::read_object(link_->facts());
@@ -275,7 +290,7 @@ awaitable<layers> native_backend::probe_kernel()
     if (probed_) co_return *probed_;
     kept_output nothing;
     run_request request = probe_request();
-    const run_result result = co_await run_to_end(link_, std::move(request), nothing, true);
+    const run_result result = co_await run_once(link_, std::move(request), nothing, true);
     const json::object inside = jsonrpc::read_object(result.result);
     const json::object outside = jsonrpc::read_object(link_->facts());
     layers judged = evaluate_probe(inside, outside);
@@ -295,7 +310,7 @@ awaitable<layer> native_backend::probe_browser()
     layer own_sandbox = link_->settings().browser_layer;
     if (link_->settings().launcher.browser.path.empty()) co_return own_sandbox;
     kept_output nothing;
-    const run_result result = co_await run_to_end(link_, browser_trial(), nothing, false);
+    const run_result result = co_await run_once(link_, browser_trial(), nothing, false);
     const bool works = result.why == cause::exited && result.exit_code == 0;
     own_sandbox.is = works ? layer::state::on : layer::state::off;
     own_sandbox.detail =

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp::sandbox {
@@ -43,6 +44,7 @@ public:
     awaitable<> end_cell(cell_name name) override;
     awaitable<opened_socket> open_socket(cell_name cell, cell_socket kind) override;
     bool can_have_doors() const override { return keeps_cells(); }
+    void on_full(room_maker maker) override { make_room_ = std::move(maker); }
     void on_doors(doors_handler handler) override;
 
     layer zygote_now() const;  ///< also the last layer that probe() returns
@@ -65,6 +67,7 @@ private:
     awaitable<> probe_zygote();
 
     std::shared_ptr<link> link_;
+    room_maker make_room_;
     std::optional<layers> probed_;
     bool has_processes_ = false;  ///< runs have a /proc of their own
     bool zygote_probed_ = false;

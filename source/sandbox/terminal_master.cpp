@@ -97,6 +97,20 @@ bool terminal_master::signal(int number)
     return master_.is_open() && ::ioctl(master_.native_handle(), TIOCSIG, number) == 0;
 }
 
+terminal_master::modes terminal_master::look()
+{
+    modes seen;
+    if (!master_.is_open()) return seen;
+    const int master = master_.native_handle();
+    termios now{};
+    if (::tcgetattr(master, &now) == 0) {
+        seen.by_line = (now.c_lflag & ICANON) != 0;
+        seen.end_of_input = static_cast<char>(now.c_cc[VEOF]);
+    }
+    if (::ioctl(master, TIOCGPGRP, &seen.foreground) != 0) seen.foreground = 0;
+    return seen;
+}
+
 void terminal_master::wake()
 {
     boost::system::error_code ignored;

@@ -37,6 +37,14 @@ public:
     /// kernel sends no other signal so.
     bool signal(int number);
 
+    /// How the programs read what is typed.
+    struct modes {
+        bool by_line = true;    ///< canonical: a line at a time, of at most 4095 bytes
+        char end_of_input = 4;  ///< VEOF
+        int foreground = 0;     ///< the process group; 0: not known
+    };
+    modes look();
+
     void wake();   ///< ends the pending waits
     void close();  ///< hangs up
     bool is_open() const { return master_.is_open(); }

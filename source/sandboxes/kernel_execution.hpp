@@ -22,10 +22,16 @@ struct kernel_process::execution {
     std::array<marked_stream, 2> streams;
     std::optional<json::object> answer;
     kernel_questions answers;
-    std::optional<event::clock::time_point> question_since;  // a question that is not answered yet
-    unsigned question_count = 0;                             // so far
+    std::optional<event::clock::time_point> question_since;  // an installation that goes on
+    unsigned question_count = 0;                             // installations so far
     event::clock::duration asking{0};                        // time of those that are
     task_group questions;
+
+    void end_of_question()
+    {
+        if (question_since) asking += event::clock::now() - *question_since;
+        question_since.reset();
+    }
 };
 
 }  // namespace cmcp

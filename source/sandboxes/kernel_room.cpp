@@ -34,6 +34,13 @@ std::size_t kernel_manager::count(const std::string* owner) const
     }));
 }
 
+std::size_t kernel_manager::idle_in(const std::string& id) const
+{
+    return static_cast<std::size_t>(std::ranges::count_if(kernels_, [&](const auto& entry) {
+        return entry.first.first == id && entry.second->lives() && entry.second->line.empty();
+    }));
+}
+
 // Empty: one more kernel of this caller may live.
 std::string kernel_manager::why_full(const std::string& owner) const
 {

@@ -43,8 +43,21 @@ awaitable<> sandbox_cells::end(sandbox_record of)
     co_await backend_.end_cell(std::move(cell));
 }
 
-// A run that began in an earlier cell may end after one in the present cell.
+void sandbox_cells::tell_beside(const std::string& id, const std::string& sentence)
+{
+    std::string& all = beside_[id];
+    if (all.find(sentence) == std::string::npos) all += (all.empty() ? "" : " ") + sentence;
+}
+
 std::string sandbox_cells::loss_before(const sandbox_record& where, const sandbox::run_result& end)
+{
+    std::string all = loss(where, end);
+    if (const auto beside = beside_.extract(where.id)) all += (all.empty() ? "" : " ") + beside.mapped();
+    return all;
+}
+
+// A run that began in an earlier cell may end after one in the present cell.
+std::string sandbox_cells::loss(const sandbox_record& where, const sandbox::run_result& end)
 {
     auto untold = untold_.extract(where.id);
     if (!untold.empty()) return std::move(untold.mapped());

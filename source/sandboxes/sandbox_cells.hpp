@@ -29,17 +29,24 @@ public:
     {
         last_.erase(id);
         untold_.erase(id);
+        beside_.erase(id);
     }
 
     /// The next run's result tells `sentence` in place of what loss_before() would say.
     void tell_next(const std::string& id, std::string sentence) { untold_[id] = std::move(sentence); }
 
+    /// The next run's result tells `sentence`, too.
+    void tell_beside(const std::string& id, const std::string& sentence);
+
     /// A sentence for the result of a run, where processes and /tmp of earlier ones are gone; else empty.
     std::string loss_before(const sandbox_record& where, const sandbox::run_result& end);
 
 private:
+    std::string loss(const sandbox_record& where, const sandbox::run_result& end);
+
     sandbox::backend& backend_;
     std::map<std::string, std::string> untold_;              // sentences for results, by sandbox
+    std::map<std::string, std::string> beside_;              // the same
     std::map<std::string, std::uint64_t> last_;              // numbers of cells, by sandbox
     std::map<std::string, std::chrono::microseconds> work_;  // processor time of cells at the last look
     std::chrono::steady_clock::time_point looked_;

@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,13 @@ public:
         keeps_.push_back(std::move(keeps));
     }
 
+    /// Tells how many processes of a sandbox only wait for the next call: idle kernels and shells whose place another
+    /// sandbox may have.
+    void count_idle(std::function<std::size_t(const std::string& id)> count) { idle_.push_back(std::move(count)); }
+
+    /// Ends the longest unused sandbox in which nothing runs but those, for one that finds no place (backend::on_full).
+    awaitable<bool> make_room(sandbox::cell_name name);
+
     /// Called with the handle of each sandbox that was deleted.
     void on_delete(std::function<void(const std::string& id)> deleted) { deleted_.push_back(std::move(deleted)); }
 
@@ -182,6 +190,8 @@ private:
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(sandbox_record stopped);
+    std::optional<sandbox_record> longest_unused(const std::map<std::string, sandbox::cell_state>& live,
+                                                 const sandbox::cell_name& name);
     awaitable<> keep_all(std::string id, std::string why);
     awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
     awaitable<> end_with_session(sandbox_record left);
@@ -209,6 +219,8 @@ private:
     std::vector<std::function<void(const std::string&)>> deleted_;
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
+    std::vector<std::function<std::size_t(const std::string&)>> idle_;
+    std::set<std::string> giving_way_;  // sandboxes that end for others at this moment
     std::function<bool(const sandbox_record&)> kept_ = [](const sandbox_record&) { return false; };
     disk_reservations reservations_;
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();

@@ -40,15 +40,26 @@ void run_in_sh(sandbox::run_request& request, std::string shell, std::string com
     request.argv = {std::move(shell), "-c", std::move(command)};
 }
 
-// The owner's quota bounds the workspace of a sandbox.
+// A run may pass the limit and end before anybody has looked.
+void tell_full_disk(run_outcome& run, std::uint64_t bytes)
+{
+    const std::uint64_t most = run.limits.workspace_size;
+    if (most == 0 || bytes <= most || run.end.why != sandbox::cause::exited) return;
+    run.end.why = sandbox::cause::file_size_limit;
+    run.end.detail = "the working folder holds " + std::to_string(bytes >> 20) + " MiB now, more than the limit of " +
+                     std::to_string(most >> 20) +
+                     " MiB (SANDBOX_DISK_QUOTA). Delete what is not needed any more; until then runs may only delete "
+                     "there.";
+}
+
+}  // namespace
+
 void name_quota(std::string& detail)
 {
     constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
     if (const auto at = detail.find(general); at != std::string::npos)
         detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
 }
-
-}  // namespace
 
 sandbox_runner::sandbox_runner(const settings& config, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
     : config_(config),
@@ -75,7 +86,8 @@ std::string sandbox_runner::interpreter(const sandbox_record& where) const
 
 std::string sandbox_runner::search_path(const sandbox_record& where) const
 {
-    return in_image(where) ? sandboxes_.images().of(where).search_path() : "/usr/local/bin:/usr/bin:/bin";
+    return in_image(where) ? sandboxes_.images().of(where).search_path() + ":" + sandbox::names_folder
+                           : sandbox::usual_path;
 }
 
 std::chrono::milliseconds sandbox_runner::time_of(const run_terms& terms, const sandbox_record& where,
@@ -115,6 +127,7 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
     if (request.tools) path += std::string(":") + sandbox::given_folder + "/bin";
     request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");
+    if (beside_others && request.doors.empty()) give_up_soon_offline(request);
     return request;
 }
 
@@ -137,7 +150,7 @@ void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_reco
 void sandbox_runner::add_tools_to_python(sandbox::run_request& request)
 {
     constexpr std::string_view name = "PYTHONPATH";
-    if (!request.tools) return;
+    print_at_once(request);
     const std::string folder = std::string(sandbox::given_folder) + "/python";
     auto& all = request.environment;
     const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
@@ -277,6 +290,7 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
+    if (after.bytes > before.bytes) tell_full_disk(outcome.run, after.bytes);
     auto compare = [before = std::move(before), after = std::move(after)] {
         return changed_files(before, after, most_named_files);
     };

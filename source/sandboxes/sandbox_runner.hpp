@@ -19,6 +19,9 @@ struct sandbox_outcome {
     std::vector<std::string> files;
 };
 
+/// The owner's quota bounds the workspace of a sandbox: names its setting in place of the general one.
+void name_quota(std::string& detail);
+
 /// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
 /// the constructor must outlive it.
 class sandbox_runner {
@@ -45,7 +48,8 @@ public:
     std::chrono::milliseconds time_of(const run_terms& terms, const sandbox_record& where,
                                       const run_options& options) const;
 
-    /// Has Python find the module of tools. For programs that start later, after all other variables.
+    /// Has Python print at once, and find the module of tools and what it loads first (python_start_up.py). For
+    /// programs that start later, after all other variables.
     static void add_tools_to_python(sandbox::run_request& request);
 
     /// The right of a run to call tools as this caller; it must outlive the run. Empty: the sandbox has none.

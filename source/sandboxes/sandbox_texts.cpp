@@ -50,4 +50,29 @@ awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_reque
     co_return edited;
 }
 
+awaitable<> sandbox_files::remove(sandbox_record where, std::string path)
+{
+    const auto use = sandboxes_.enter(where);
+    const std::string inside = relative("path", path);
+    auto work = [workspace = sandboxes_.places().workspace(where.id), inside, policy = policy()] {
+        delete_file(file_root(workspace), policy, file_path("path", inside));
+        return true;
+    };
+    co_await pool_.run(where.owner, std::move(work));
+    sandboxes_.measure_soon(where, sandboxes_.reserve(where.owner, 0));
+}
+
+awaitable<> sandbox_files::move(sandbox_record where, file_move_request what)
+{
+    const auto use = sandboxes_.enter(where);
+    what.source = relative("source", what.source);
+    what.destination = relative("destination", what.destination);
+    auto work = [workspace = sandboxes_.places().workspace(where.id), what, policy = policy()] {
+        move_file(file_root(workspace), policy, what);
+        return true;
+    };
+    co_await pool_.run(where.owner, std::move(work));
+    sandboxes_.measure_soon(where, sandboxes_.reserve(where.owner, 0));
+}
+
 }  // namespace cmcp

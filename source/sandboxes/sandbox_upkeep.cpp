@@ -1,5 +1,6 @@
 #include "sandboxes/sandbox_manager.hpp"
 
+#include "async/pause.hpp"
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_places.hpp"
@@ -24,6 +25,18 @@ sandbox_error stopped_meanwhile()
 {
     return {"StateError", "The sandbox was stopped meanwhile (stop_sandbox): its processes ended, its files are kept."};
 }
+
+/// A name in a set, for as long as this lives.
+struct mark_in {
+    mark_in(std::set<std::string>& all, std::string name) : all_(all), name_(std::move(name)) { all_.insert(name_); }
+    mark_in(const mark_in&) = delete;
+    mark_in& operator=(const mark_in&) = delete;
+    ~mark_in() { all_.erase(name_); }
+
+private:
+    std::set<std::string>& all_;
+    std::string name_;
+};
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -186,6 +199,58 @@ awaitable<> sandbox_manager::end_everything(sandbox_error why)
 {
     for (const auto& each : store_.all())
         if (each.status == "running") co_await stop_now(each, why);
+}
+
+// Of the caller's own sandboxes in which nothing runs but what waits for a call; where the caller has not used up their
+// share, also of a caller who has more of them.
+std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std::string, sandbox::cell_state>& live,
+                                                              const sandbox::cell_name& name)
+{
+    const auto count = [&](const std::string& principal) {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(live, [&](const auto& entry) { return entry.second.name.principal == principal; }));
+    };
+    const std::size_t own = count(name.principal);
+    const bool own_share_is_used = own >= std::max<std::size_t>(1, config_.max_live_sandboxes / 2);
+    std::optional<sandbox_record> best;
+    for (const auto& [id, state] : live) {
+        const bool is_own = state.name.principal == name.principal;
+        if (id == name.cell || activities_.busy(id) || giving_way_.contains(id)) continue;
+        if (!is_own && (own_share_is_used || count(state.name.principal) <= own + 1)) continue;
+        std::size_t idle = 0;
+        for (const auto& of : idle_) idle += of(id);
+        if (state.processes > idle) continue;
+        auto record = store_.find_of_any(id);
+        const auto rank = [&](const sandbox_record& of) { return std::pair(of.owner != name.principal, of.last_used); };
+        if (record && (!best || rank(*record) < rank(*best))) best = std::move(record);
+    }
+    return best;
+}
+
+// A program that ends, or that has just come to stand by, counts as one of its sandbox's for some milliseconds.
+awaitable<bool> sandbox_manager::make_room(sandbox::cell_name name)
+{
+    constexpr int most_looks = 5;
+    constexpr std::chrono::milliseconds between_looks(50);
+    std::optional<sandbox_record> unused;
+    for (int looks = 0; !unused && looks != most_looks; ++looks) {
+        if (looks != 0) co_await pause_for(between_looks);
+        const auto live = co_await cells_.now();
+        unused = longest_unused(live, name);
+    }
+    if (!unused) co_return false;
+    const mark_in mark{giving_way_, unused->id};
+    co_await keep_all(unused->id, "The sandbox was stopped to make room for another one");
+    if (activities_.busy(unused->id)) co_return true;  // it is in use again, and the next look finds another
+    log::info("sandbox_gave_way", {{"sandbox", unused->id}, {"to", name.cell}});
+    store_.set_status(unused->id, "stopped");
+    co_await stop_all(*unused);
+    if (unused->owner == name.principal)
+        cells_.tell_beside(name.cell, "The sandbox " + unused->name +
+                                          ", unused for longest, made room for this one: its idle kernel or shell "
+                                          "ended. Its files are there, and the variables of its kernel are back with "
+                                          "its next call.");
+    co_return true;
 }
 
 awaitable<> sandbox_manager::sweep(double at)

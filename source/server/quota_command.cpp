@@ -3,11 +3,14 @@
 #include "server/commands.hpp"
 #include "server/identity_common.hpp"
 #include "server/sandbox_start.hpp"
+#include "store/sandbox_store.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <stdexcept>
 
 namespace cmcp::command {
@@ -89,9 +92,32 @@ int clear(identity_store& store, const identity_line& line, const settings& conf
     return 0;
 }
 
+// Those that have a token, a key or a link, and those that have made a sandbox.
+bool is_known(const std::string& principal, identity_store& store, const settings& config)
+{
+    const auto is_it = [&](const auto& each) { return each.principal == principal; };
+    if (std::ranges::any_of(config.auth_tokens, [&](const auto& each) { return each.first == principal; })) return true;
+    if (std::ranges::any_of(store.keys(), is_it) || std::ranges::any_of(store.links(), is_it)) return true;
+    const auto records = config.sandbox_root / "sandboxes/sandboxes.sqlite";
+    return std::filesystem::exists(records) && sandbox_store(records).count(principal) != 0;
+}
+
+// Callers without a name have the limits of everybody, and the name under which figures count them is no principal.
+void refuse_nameless(const std::string& principal)
+{
+    constexpr std::string_view names[] = {"default", "-", "anonymous"};
+    if (std::ranges::find(names, principal) == std::end(names)) return;
+    throw config_error(
+        "\"" + principal +
+        "\" stands for callers without a name, who have the limits of everybody: change the settings that "
+        "`container-mcp quota names` shows, or give callers names (`container-mcp key create`)");
+}
+
 int set(identity_store& store, const identity_line& line, const settings& config)
 {
     check_principal_name(line.what);
+    const bool known = is_known(line.what, store, config);
+    if (!known) refuse_nameless(line.what);
     const auto limits = parse_limits(line.limits);
     act_record act(config, "quota set");
     for (const auto& own : limits) {
@@ -99,6 +125,9 @@ int set(identity_store& store, const identity_line& line, const settings& config
         std::cout << line.what << ": " << own.of->name << '=' << own.value << ", " << own.of->meaning << '\n';
     }
     act.done(line.what + " " + joined(line.limits, " "));
+    if (!known)
+        std::cout << "No principal named " << line.what
+                  << " has called yet or has a key, a token or a link: the limits count once one calls.\n";
     return 0;
 }
 

@@ -20,7 +20,7 @@ struct run_limits {
     std::uint64_t processes = 64;            ///< processes and threads of the run together
     std::uint64_t file_size = 256ull << 20;  ///< bytes, one file
     std::uint64_t tmp_size = 64ull << 20;    ///< bytes, /tmp and /dev/shm each
-    std::uint64_t open_files = 256;
+    std::uint64_t open_files = 1024;         ///< of one process
     std::uint64_t workspace_size = 1024ull
                                    << 20;     ///< bytes that the workspace may hold, with what was there before; 0: any
     std::uint64_t workspace_files = 200'000;  ///< files and folders in it; 0: any
@@ -48,8 +48,13 @@ inline constexpr std::size_t most_doors = 32;
 inline constexpr std::uint16_t tools_port = 3127;
 
 /// Folder in which the programs of a cell find what this project gives them: python/tools.py and bin/tools for its
-/// tools, and run_request::files in own/.
+/// tools, names/ for the names under which programs look for others, and run_request::files in own/.
 inline constexpr const char* given_folder = "/run/container-mcp";
+
+/// Where a run looks for programs, if its request does not say. The last folder has names that the machine lacks, such
+/// as python where there is only python3.
+inline constexpr const char* names_folder = "/run/container-mcp/names";
+inline constexpr const char* usual_path = "/usr/local/bin:/usr/bin:/bin:/run/container-mcp/names";
 
 /// A file that programs only read.
 struct given_file {

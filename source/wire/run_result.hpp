@@ -51,6 +51,7 @@ struct run_result {
     bool waited = false;              ///< it was confined before it was asked for
     std::uint64_t cell = 0;           ///< of its lasting cell, grows where that of before lost something; 0: its own
     left_processes left{};            ///< in a lasting cell
+    bool no_room = false;             ///< setup_failed: as many lasting cells live as may, and none is empty
     std::uint64_t live_at_limit = 0;  ///< processes of the cell once its limit refused one; 0: it refused none
     std::string result;               ///< what was written to the result channel
 };

@@ -61,6 +61,22 @@ TEST_CASE("files that are not wanted, messages and a cut last line are left out"
     CHECK(read_search(std::string("a\0b:c\na\0\n", 9), any_file).empty());
 }
 
+TEST_CASE("a long line is shown around its match where the search tells the column")
+{
+    const std::string line =
+        std::string(3000, 'x') + "\xc3\xa9" + std::string(99, 'y') + "WORD" + std::string(3000, 'z');
+    const auto column = std::to_string(line.find("WORD") + 1);
+    const auto files = read_search(printed("a", "7:" + column + ":" + line) + printed("a", "8-" + line) +
+                                       printed("a", "9:1:short: 5") + printed("b", "2:3999:" + std::string(4000, 'w')),
+                                   any_file, true);
+    const auto page = page_of(files, 0, 10, 10'000);
+    CHECK(page.text.find("a:7: … " + std::string(99, 'y') + "WORD" + std::string(297, 'z') + " …\n") !=
+          std::string::npos);
+    CHECK(page.text.find("a-8- " + std::string(400, 'x') + " …\n") != std::string::npos);
+    CHECK(page.text.find("a:9: short: 5\n") != std::string::npos);
+    CHECK(page.text.find("b:2: … " + std::string(102, 'w') + "\n") != std::string::npos);
+}
+
 TEST_CASE("long lines are cut, and bytes that are no text are shown as such")
 {
     const auto files = read_search(printed("a\xff", "7:" + std::string(5000, 'x')) + printed("b",

@@ -74,6 +74,17 @@ TEST_CASE("what prints into a run ends with it, and what prints elsewhere lives 
     CHECK(text(s.shell_in(id, "pgrep -c python3"), "stdout") == "1\n");
 }
 
+TEST_CASE("processes of Python that end with their program are not told of")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const auto shared = s.shell_in(id,
+                                   "python3 -c 'from multiprocessing import shared_memory as m\n"
+                                   "a = m.SharedMemory(create=True, size=64); a.close(); a.unlink(); print(1)'");
+    CHECK(text(shared, "stdout") == "1\n");
+    CHECK_FALSE(shared.contains("note"));
+}
+
 TEST_CASE("a job that began the sandbox's cell and ends last says nothing of a loss")
 {
     sandbox_stage s;
@@ -184,6 +195,53 @@ TEST_CASE("the longest unused sandbox without programs gives way to another, and
     CHECK(s.as("bob", "execute_terminal_command",
                {{"sandbox_id", text(s.as("bob", "create_sandbox", {}), "sandbox_id")}, {"command", "true"}})
               .at("success") == true);
+}
+
+TEST_CASE("an idle kernel or shared shell gives way to whatever runs in another sandbox, and its variables come back")
+{
+    sandbox_stage s(with_waits(4));
+    const auto first = s.create("first"), second = s.create("second"), third = s.create("third");
+    const auto keep = [&](const std::string& id, const std::string& code) {
+        return s.tool("execute_python_code", {{"sandbox_id", id}, {"code", code}, {"stateful", true}});
+    };
+    const auto shared = [&](const std::string& id, const std::string& command) {
+        return s.tool("execute_terminal_command", {{"sandbox_id", id}, {"command", command}, {"shell", true}});
+    };
+    REQUIRE(keep(first, "x = 41").at("success") == true);
+    REQUIRE(keep(second, "y = 1").at("success") == true);
+    const auto command = s.shell_in(third, "echo hi");
+    CHECK(text(command, "stdout") == "hi\n");
+    CHECK(text(command, "note").find("first") != std::string::npos);
+    const auto back = keep(first, "print(x + 1)");  // in the place of the second
+    CHECK(text(back, "stdout") == "42\n");
+    CHECK(text(back, "note").find("make room") != std::string::npos);
+    CHECK(text(s.python_in(second, "print(6 * 7)"), "stdout") == "42\n");
+    CHECK(text(shared(third, "cd /tmp; pwd"), "stdout") == "/tmp\n");
+    CHECK(text(keep(second, "print(y)"), "stdout") == "1\n");
+    const auto opened = s.tool("shell_open", {{"sandbox_id", first}});
+    CHECK(opened.contains("shell_id"));
+    s.shell_in(second, "setsid sleep 1000 > /dev/null 2>&1 &");
+    const auto refused = s.shell_in(third, "true");
+    CHECK(text(refused, "error").find("SANDBOX_MAX_LIVE") != std::string::npos);
+    CHECK(text(refused, "error").find("stop_sandbox") != std::string::npos);
+}
+
+TEST_CASE("a sandbox that was full takes files again at once when there is room")
+{
+    settings config = all_programs();
+    config.sandbox_disk_quota = 12 << 20;
+    sandbox_stage s(config);
+    const auto id = s.create();
+    const auto filled = s.shell_in(id, "head -c 40000000 /dev/zero > big; echo went on");
+    CHECK(text(filled, "hint").find("SANDBOX_DISK_QUOTA") != std::string::npos);
+    CHECK(fs::file_size(s.files_of(id) / "big") <= 12 << 20);
+    const auto several = s.shell_in(id, "for i in 1 2 3 4; do head -c 4000000 /dev/zero > b$i; done");
+    CHECK(several.at("success") == false);
+    s.shell_in(id, "echo x > full");
+    const auto removed = s.shell_in(id, "rm -f b* big full");
+    CHECK(removed.at("success") == true);
+    CHECK_FALSE(removed.contains("denied"));
+    CHECK(text(s.shell_in(id, "echo hi > f && cat f"), "stdout") == "hi\n");
 }
 
 TEST_CASE("a program of a sandbox listens on a port below 1024")

@@ -1,0 +1,21 @@
+# Every Python that a command starts in a sandbox loads this as sitecustomize. A thread's stack counts against the limit
+# of memory with its whole size, and with the usual 8 MiB some sixty threads would reach it; 1 MiB is what Alpine's Python
+# has. The machine's or the image's own sitecustomize goes on as it would without this.
+import _thread
+import sys
+
+_thread.stack_size(1 << 20)
+
+
+def load_the_other():
+    here = __file__.rpartition('/')[0]
+    finder = sys.modules['_frozen_importlib_external'].PathFinder
+    found = finder.find_spec('sitecustomize', [each for each in sys.path if each != here])
+    if found is None or found.loader is None:
+        return
+    module = sys.modules['_frozen_importlib'].module_from_spec(found)
+    sys.modules['sitecustomize'] = module
+    found.loader.exec_module(module)
+
+
+load_the_other()
