@@ -48,6 +48,7 @@ json::object view_json(const shell_view& view)
                        {"shell_id", view.id},
                        {"cursor", static_cast<std::int64_t>(view.cursor)},
                        {"running", view.running}};
+    if (!view.note.empty()) shown["note"] = view.note;
     if (!view.end) return shown;
     shown["exit_code"] = view.end->exit_code;
     shown["cause"] = sandbox::to_string(view.end->why);
@@ -62,6 +63,7 @@ json::object with_view(json::object schema)
     properties["shell_id"] = schema::string("Handle of the shell");
     properties["cursor"] = schema::typed("integer", "A place in the output of the shell, for shell_read");
     properties["running"] = schema::boolean("Whether the shell goes on");
+    properties["note"] = schema::string("What may not have been typed as it is");
     properties["exit_code"] = schema::typed("integer", "Once it has ended: its exit status");
     properties["cause"] = schema::string("Once it has ended: why");
     properties["error"] = schema::string("What went wrong and what to do");
@@ -88,7 +90,7 @@ tool_owner make_shell_open(shell_manager& shells, sandbox_manager& sandboxes)
               .title = "Open a shell in a sandbox",
               .description =
                   "Open bash with a terminal in a sandbox, for programs that need one (vim, debuggers, python -i). "
-                  "For plain commands use execute_terminal_command.",
+                  "For commands: execute_terminal_command.",
               .output_schema = view_output(),
               .needs = scope::run,
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
@@ -192,8 +194,7 @@ tool_owner make_shell_read(shell_manager& shells)
     return make_tool<input>(
         {.about = {.name = "shell_read",
                    .title = "Read a shell",
-                   .description =
-                       "Output of a shell since the latest answer, once it pauses or what is waited for is there.",
+                   .description = "Output of a shell since the latest answer, once it pauses or shows what is awaited.",
                    .output_schema = read_output(),
                    .needs = scope::run,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = false, .open_world = false}},

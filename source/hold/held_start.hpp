@@ -11,6 +11,7 @@ struct held_start {
     std::uint32_t arguments;  ///< without argv[0]; as many as the program was executed with
     std::uint32_t variables;
     std::uint64_t cpu_seconds;  ///< RLIMIT_CPU
+    std::uint64_t file_size;    ///< RLIMIT_FSIZE
     bool has_input, has_script, has_result;
 };
 

@@ -126,13 +126,13 @@ private:
     char* end_;
 };
 
-void limit_processor_time(std::uint64_t seconds)
+void limit(__rlimit_resource which, rlim_t soft, rlim_t hard, const char* step)
 {
     rlimit now{};
-    ::getrlimit(RLIMIT_CPU, &now);
-    const rlim_t hard = std::min<rlim_t>(seconds + 1, now.rlim_max);
-    const rlimit wanted{std::min<rlim_t>(seconds, hard), hard};
-    if (::setrlimit(RLIMIT_CPU, &wanted) != 0) fail("limit processor time", "");
+    ::getrlimit(which, &now);
+    const rlim_t top = std::min(hard, now.rlim_max);
+    const rlimit wanted{std::min(soft, top), top};
+    if (::setrlimit(which, &wanted) != 0) fail(step, "");
 }
 
 // Until the start comes, /proc shows the program's name alone. Returns where the arguments end.
@@ -163,7 +163,8 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
     message start = await_start();
     if (start.start.arguments + 1 != static_cast<std::uint32_t>(argc) || start.start.variables > held_variables_max)
         ::_exit(1);
-    limit_processor_time(start.start.cpu_seconds);
+    limit(RLIMIT_CPU, start.start.cpu_seconds, start.start.cpu_seconds + 1, "limit processor time");
+    limit(RLIMIT_FSIZE, start.start.file_size, start.start.file_size, "limit file size");
     const char* const folder = next_text(start);
     if (*folder != 0 && ::chdir(folder) != 0) fail("working folder ", folder);
     rewrite(start, argc, argv, end_of_arguments, environment);

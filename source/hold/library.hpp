@@ -4,6 +4,8 @@
 
 namespace cmcp::sandbox {
 
-std::string_view held_library_bytes();  ///< the shared library of hold.cpp, which is part of this program
+// Shared libraries that are part of this program.
+std::string_view held_library_bytes();   ///< of hold.cpp
+std::string_view shell_library_bytes();  ///< of shell_commands.cpp
 
 }  // namespace cmcp::sandbox

@@ -1,9 +1,12 @@
 #include "shells/command_shell.hpp"
 
 #include "async/uncancelled.hpp"
+#include "hold/library.hpp"
+#include "hold/shell_command.hpp"
 #include "sandboxes/marked_stream.hpp"
 #include "text/number.hpp"
 #include "text/random_id.hpp"
+#include "text/words.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -14,6 +17,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -26,45 +30,27 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_line = 256;  // of an answer
-constexpr auto patience_after_interrupt = 3s;
-constexpr auto patience_after_quit = 1s;
 constexpr auto patience_with_start = 10s;
 constexpr auto ending_of_command_shell = 5s;
 constexpr sandbox::terminal_size any_size{80, 24};
 
-// Bash reads commands from the channel, a line each. It is interactive, so that an interrupt leads back to the next
-// line, whatever the command is. 10 and 11 are its own outputs; a command has them as 1 and 2 alone.
-constexpr const char* starts_shell =
-    "exec 10>&1 11>&2; exec \"${BASH:-bash}\" --norc --noprofile --noediting +m -i <&3 3>&-";
+// An interrupt can come when a program has no ear for it, so it is sent again; at last the library kills the programs
+// in the foreground.
+struct nudge {
+    int signal;
+    std::chrono::milliseconds patience;
+};
+constexpr std::array nudges{nudge{SIGINT, 500ms}, nudge{SIGINT, 1500ms}, nudge{SIGINT, 1000ms}, nudge{SIGQUIT, 500ms},
+                            nudge{SIGQUIT, 1000ms}};
 
-// Before each line, also after an interrupt: the mark ends the outputs, and the exit status goes to the channel.
-constexpr const char* ends_command =
-    "__s=$?; builtin printf %s \"$__m\" >&10; builtin printf %s \"$__m\" >&11; builtin printf '%s %d\\n' \"$__m\" "
-    "\"$__s\" >&0";
-
-constexpr const char* settles_shell = "PS1= PS2=; set +m +H +o history; shopt -u checkwinsize; unset MAILCHECK\n";
-
-std::string in_quotes(std::string_view text)
+std::string order_for(const std::string& mark, const std::string& folder, const std::string& variable,
+                      const std::string& command)
 {
-    std::string out = "$'";
-    for (const char c : text) {
-        if (c == '\n') {
-            out += "\\n";
-            continue;
-        }
-        if (c == '\'' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + "'";
-}
-
-std::string line_of(const std::string& command, const std::string& folder, const command_shell::variables& with)
-{
-    std::string settings;
-    for (const auto& [name, value] : with) settings += "builtin export " + name + "=" + in_quotes(value) + "; ";
-    std::string work = "eval -- " + in_quotes(command);
-    if (!folder.empty()) work = "builtin cd -- " + in_quotes(folder) + " && " + work;
-    return "{ " + settings + work + "; } </dev/null >&10 2>&11 10>&- 11>&-\n";
+    const auto length = [](const std::string& text) { return static_cast<std::uint32_t>(text.size()); };
+    const sandbox::shell_command_head head{length(mark), length(folder), length(variable), length(command)};
+    std::string bytes(sizeof head, '\0');
+    std::memcpy(bytes.data(), &head, sizeof head);
+    return bytes + mark + folder + variable + command;
 }
 
 }  // namespace
@@ -74,10 +60,22 @@ struct command_shell::execution {
     sandbox::output_receiver* output = nullptr;
     std::array<marked_stream, 2> streams;
     std::array<std::uint64_t, 2> printed{};
+    bool begun = false;
     std::optional<int> status;
+    std::string flags;
+
+    void note(std::string_view answer)
+    {
+        begun = true;
+        const auto words = split(answer, ' ');
+        if (words.size() != 3) return;
+        status = read_number<int>(words[1]);
+        flags = words[2];
+    }
 };
 
-/// Gives the output to the command that runs; what jobs print between commands is dropped.
+/// Gives the output to the command that runs; what jobs print between commands waits for the next. What comes on
+/// standard error then, prompts among it, is dropped.
 class command_shell::receiver final : public sandbox::output_receiver {
 public:
     explicit receiver(command_shell& of) : of_(of) {}
@@ -85,12 +83,16 @@ public:
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override
     {
         const auto one = of_.current_;
-        if (!one) co_return;
+        if (!one) {
+            if (from == sandbox::stream::out) co_await of_.late_.receive(from, std::string(bytes));
+            co_return;
+        }
         const std::size_t which = from == sandbox::stream::out ? 0 : 1;
         one->printed[which] += bytes.size();
         if (one->printed[which] > of_.most_output_ && !std::exchange(of_.flooded_, true)) of_.tasks_.cancel_all();
         const std::string text = one->streams[which].put(bytes);
         if (!text.empty() && one->output != nullptr) co_await one->output->receive(from, text);
+        if (from == sandbox::stream::out) co_await of_.late_.receive(from, one->streams[which].behind());
         one->streams[which].delivered();
         of_.changed_.notify();
     }
@@ -117,8 +119,10 @@ void command_shell::start(sandbox::run_request request)
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
     request.terminal = any_size;
     request.terminal_speaks = false;
-    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", starts_shell};
-    request.environment.emplace_back("PROMPT_COMMAND", ends_command);
+    request.input = sandbox::shell_library_bytes();
+    request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "--noediting", "+H", "+O", "checkwinsize", "-i"};
+    request.environment.emplace_back("LD_PRELOAD", sandbox::shell_preload);
+    request.environment.emplace_back("PS1", "");
     most_output_ = std::exchange(request.limits.output, std::numeric_limits<std::uint64_t>::max());
     started_ = true;
     tasks_.spawn("command shell", run(std::move(request)));
@@ -163,8 +167,8 @@ awaitable<> command_shell::listen()
 // A line that is none of an answer is a program's that found the channel; it is nobody's.
 void command_shell::note(std::string_view line)
 {
-    if (!current_ || !line.starts_with(current_->mark) || line.size() <= current_->mark.size()) return;
-    current_->status = read_number<int>(line.substr(current_->mark.size() + 1));
+    if (line == sandbox::shell_ready) ready_ = true;
+    if (current_ && line.starts_with(current_->mark)) current_->note(line.substr(current_->mark.size()));
     changed_.notify();
 }
 
@@ -185,44 +189,34 @@ awaitable<> command_shell::send(std::string line)
     static_cast<void>(sent);  // a shell that has gone is seen by its end
 }
 
-awaitable<> command_shell::put_to_end(std::shared_ptr<execution> one, std::string line, event::clock::time_point until)
-{
-    one->mark = "\x1e" + random_id() + "\x1e";
-    for (auto& stream : one->streams) stream.expect(one->mark);
-    current_ = one;
-    line = "__m=" + in_quotes(one->mark) + "; " + line;
-    auto sending = send(std::move(line));
-    co_await uncancelled(std::move(sending));  // a line is whole or the channel is of no use
-    co_await wait_for(one, until);
-}
-
 awaitable<bool> command_shell::make_ready()
 {
-    if (ready_) co_return true;
     const auto until = event::clock::now() + patience_with_start;
-    while (!terminal_ && !end_ && event::clock::now() < until) co_await changed_.wait(until);
-    const auto first = std::make_shared<execution>();
-    if (terminal_) co_await put_to_end(first, settles_shell, until);
-    current_.reset();
-    ready_ = first->status.has_value() && !end_;
-    if (!ready_) co_await finish();
-    co_return ready_;
+    while (!(ready_ && terminal_) && !end_ && event::clock::now() < until) co_await changed_.wait(until);
+    const bool ready = ready_ && terminal_ && !end_;
+    if (!ready) co_await finish();
+    co_return ready;
 }
 
-awaitable<command_answer> command_shell::execute(std::string command, std::string folder, variables with,
+awaitable<command_answer> command_shell::execute(std::string command, std::string folder, std::string variable,
                                                  sandbox::output_receiver& output, std::chrono::milliseconds limit)
 {
     const auto self = shared_from_this();
     command_answer answer;
     const auto one = std::make_shared<execution>();
     one->output = &output;
+    answer.late_output = late_.take();
     bool cancelled = false;
     try {
         const bool ready = co_await make_ready();
-        answer.lost = !ready;
+        answer.lost = answer.unusable = !ready;
         if (!ready) co_return answer;
-        auto line = line_of(command, folder, with);
-        co_await put_to_end(one, std::move(line), event::clock::now() + limit);
+        one->mark = "\x1e" + random_id() + "\x1e";
+        for (auto& stream : one->streams) stream.expect(one->mark);
+        current_ = one;
+        auto sending = send(order_for(one->mark, folder, variable, command));
+        co_await uncancelled(std::move(sending));  // an order is whole or the channel is of no use
+        co_await wait_for(one, event::clock::now() + limit);
     } catch (const system_error&) {
         cancelled = true;
     }
@@ -237,16 +231,19 @@ awaitable<command_answer> command_shell::execute(std::string command, std::strin
     if (cancelled) throw system_error(asio::error::operation_aborted);
     answer.lost = end_.has_value();
     answer.exit = one->status.value_or(-1);
+    answer.by_errexit = one->flags.find(sandbox::shell_ended_by_errexit) != std::string::npos;
+    answer.moved_output = one->flags.find(sandbox::shell_moved_output) != std::string::npos;
     co_return answer;
 }
 
 awaitable<> command_shell::settle(std::shared_ptr<execution> one)
 {
-    if (terminal_ && ready_) {
-        terminal_->signal(SIGINT);
-        co_await wait_for(one, event::clock::now() + patience_after_interrupt);
-        if (!over(*one)) terminal_->signal(SIGQUIT);
-        co_await wait_for(one, event::clock::now() + patience_after_quit);
+    const auto until = event::clock::now() + patience_with_start;
+    while (!one->begun && !over(*one) && event::clock::now() < until) co_await changed_.wait(until);
+    for (const auto& [signal, patience] : nudges) {
+        if (over(*one) || !one->begun) break;
+        terminal_->signal(signal);
+        co_await wait_for(one, event::clock::now() + patience);
     }
     if (!over(*one)) co_await finish();
 }

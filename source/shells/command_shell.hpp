@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "sandbox/backend.hpp"
 #include "sandbox/terminal_master.hpp"
+#include "sandboxes/late_output.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -11,24 +12,25 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace cmcp {
 
 /// The end of a command in a shell.
 struct command_answer {
-    bool lost = false;  ///< the shell ended with it
+    bool lost = false;      ///< the shell ended with it
+    bool unusable = false;  ///< it could not be started
     bool timed_out = false;
+    bool by_errexit = false;    ///< `set -e` ended it, and the shell goes on
+    bool moved_output = false;  ///< `exec` had sent an output elsewhere, until the command's end
     int exit = 0;
+    std::string late_output;  ///< on standard output, of jobs since the command before
 };
 
-/// A bash in a sandbox that runs one command after the other: folder, variables and functions stay. It has a terminal
-/// only to be interrupted by; the outputs of a command are apart. Who drops one calls finish() first. Io thread only.
+/// A bash in a sandbox that runs one command after the other: folder, variables and functions stay. Commands come to it
+/// through a library that stands in for its reader (hold/shell_commands.cpp). It has a terminal only to be interrupted
+/// by; the outputs of a command are apart. Who drops one calls finish() first. Io thread only.
 class command_shell : public std::enable_shared_from_this<command_shell> {
 public:
-    using variables = std::vector<std::pair<std::string, std::string>>;
-
     command_shell(asio::any_io_executor executor, sandbox::backend& backend);
     ~command_shell();
 
@@ -38,10 +40,10 @@ public:
     bool alive() const { return started_ && !end_; }
     const std::optional<sandbox::run_result>& end() const { return end_; }  ///< nothing while it lives
 
-    /// Runs a command, in `folder` where that is not empty, with the variables of `with` from then on. At `limit` the
-    /// command is interrupted (SIGINT, then SIGQUIT); a shell that does not come back is ended. Cancellation does the
-    /// same. Only one call at a time.
-    awaitable<command_answer> execute(std::string command, std::string folder, variables with,
+    /// Runs a command, in `folder` where that is not empty, with `variable` (NAME=VALUE) exported from then on.
+    /// At `limit` the command is interrupted, then its programs are killed; a shell that does not come back is ended.
+    /// Cancellation does the same. Only one call at a time.
+    awaitable<command_answer> execute(std::string command, std::string folder, std::string variable,
                                       sandbox::output_receiver& output, std::chrono::milliseconds limit);
 
     awaitable<> finish();  ///< ends the shell with its jobs
@@ -55,7 +57,6 @@ private:
     awaitable<bool> make_ready();
     void note(std::string_view line);
     awaitable<> send(std::string line);
-    awaitable<> put_to_end(std::shared_ptr<execution> one, std::string line, event::clock::time_point until);
     awaitable<> settle(std::shared_ptr<execution> one);
     awaitable<> wait_for(std::shared_ptr<execution> one, event::clock::time_point until);
     bool over(const execution& one) const;
@@ -69,7 +70,8 @@ private:
     std::optional<sandbox::run_result> end_;
     event changed_;
     std::uint64_t most_output_ = 0;  // of a stream of a command
-    bool flooded_ = false;           // a command printed more
+    late_output late_;
+    bool flooded_ = false;  // a command printed more
     bool started_ = false;
     bool ready_ = false;
     task_group tasks_;

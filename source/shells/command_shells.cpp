@@ -3,6 +3,7 @@
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 #include "shells/shell_possible.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,16 +28,44 @@ bool failed_to_fork(const run_outcome& run)
            run.err.find("Resource temporarily unavailable") != std::string::npos;
 }
 
-std::string note_of(const command_shell& shell, const command_answer& answer)
+std::string why_unusable(const sandbox::run_result& end)
 {
-    if (!answer.lost)
-        return answer.timed_out ? "The command was interrupted. The shell goes on with its folder and variables." : "";
-    const auto& end = *shell.end();
     if (end.why == sandbox::cause::setup_failed) return "The shell could not be started: " + end.error;
+    if (end.why != sandbox::cause::exited) return "The shell could not be started in time; try again.";
+    return "The shell could not be started: the bash of this sandbox does not export what a shell that lasts needs "
+           "(Debian's, Ubuntu's and Fedora's do). Leave shell out.";
+}
+
+std::string note_on_end(const command_shell& shell, const command_answer& answer)
+{
+    if (answer.timed_out && !answer.lost)
+        return "The command was interrupted. The shell goes on with its folder and variables.";
+    if (answer.by_errexit)
+        return "set -e ended the command; the shell goes on with its folder and variables. set +e turns that off.";
+    if (answer.moved_output && !answer.lost)
+        return "exec sent this command's output elsewhere; the next call prints into its own answer again.";
+    if (!answer.lost) return "";
+    const auto& end = *shell.end();
     if (end.why == sandbox::cause::lost)
         return "The shell is gone with the launcher; folder, variables and functions are lost.";
+    if (answer.unusable) return why_unusable(end);
     const std::string why = answer.timed_out ? "because it did not let itself be interrupted" : "with the command";
     return "The shell ended " + why + ". The next call starts another one; folder, variables and functions are lost.";
+}
+
+std::string note_of(const command_shell& shell, const command_answer& answer)
+{
+    std::string note = note_on_end(shell, answer);
+    if (answer.late_output.empty()) return note;
+    constexpr std::size_t longest_late = 2000;
+    auto late = replace_invalid_utf8(answer.late_output);
+    if (late.size() > longest_late) {
+        std::size_t begin = late.size() - longest_late;
+        while (begin < late.size() && (static_cast<unsigned char>(late[begin]) & 0xC0) == 0x80) ++begin;
+        late = "… " + late.substr(begin);
+    }
+    while (late.ends_with('\n')) late.pop_back();
+    return note + (note.empty() ? "" : " ") + "Jobs have printed since the command before: " + late;
 }
 
 // The right ends with the command, though the shell's variable stays.
@@ -45,9 +74,9 @@ awaitable<sandbox::run_result> run_command(std::shared_ptr<command_shell> shell,
                                            std::chrono::milliseconds limit, command_answer& answer,
                                            output_collector& output)
 {
-    command_shell::variables with;
-    if (!right.text().empty()) with.emplace_back(tool_rights::variable, right.text());
-    answer = co_await shell->execute(std::move(command), std::move(folder), std::move(with), output, limit);
+    std::string variable;
+    if (!right.text().empty()) variable = std::string(tool_rights::variable) + "=" + std::string(right.text());
+    answer = co_await shell->execute(std::move(command), std::move(folder), std::move(variable), output, limit);
     sandbox::run_result end;
     end.why = sandbox::cause::exited;
     if (answer.lost && shell->end()) end = *shell->end();
@@ -213,6 +242,12 @@ std::vector<command_shells::summary> command_shells::living() const
     for (const auto& [sandbox, one] : shells_)
         if (one->lives()) all.push_back({sandbox, one->owner, one->busy, one->started});
     return all;
+}
+
+bool command_shells::is_idle(const std::string& id) const
+{
+    const auto entry = shells_.find(id);
+    return entry != shells_.end() && entry->second->lives() && entry->second->wanted == 0;
 }
 
 awaitable<> command_shells::end(std::string id)

@@ -32,6 +32,7 @@ public:
         double started = 0;  ///< seconds since 1970
     };
     std::vector<summary> living() const;
+    bool is_idle(const std::string& id) const;  ///< that of a sandbox lives, and no call uses it
 
     awaitable<> end(std::string id);  ///< that of a sandbox
     awaitable<> stop();

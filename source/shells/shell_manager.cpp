@@ -26,6 +26,9 @@ constexpr std::size_t kept_of_terminal = 4096;  // the kernel gives no more at o
 constexpr std::size_t most_in_a_row = 64 * 1024;
 constexpr auto pause_after_row = 10ms;  // a program that floods its terminal shall not take the server's time
 constexpr auto end_of_all_shells = 10s;
+constexpr auto patience_with_prompt = 1s;
+constexpr auto patience_with_next_prompt = 400ms;
+constexpr auto between_looks_at_prompt = 20ms;  // its modes change without a word
 
 std::string keys_typed(const std::vector<std::string>& names, bool application)
 {
@@ -123,7 +126,7 @@ sandbox::run_request shell_manager::request_for(const sandbox_record& where) con
 {
     auto request = runs_.base(where);
     become_shell(request);
-    request.argv = {"/usr/bin/bash"};
+    request.argv = {"/usr/bin/bash", "+H"};  // "!" stands for no command of before
     add_python_variables(request, python_home::sandbox);
     request.environment.emplace_back("TERM", "xterm-256color");
     request.environment.emplace_back("PS1", "\\w\\$ ");
@@ -238,27 +241,66 @@ awaitable<> shell_manager::end(std::shared_ptr<shell> one)
     one->gone.notify();
 }
 
-awaitable<bool> shell_manager::type(std::shared_ptr<shell> one, std::string keys)
+// A shell that has just been opened, or runs a command of its own, hands lines over as the terminal does, and takes
+// what is in them for keys later.
+awaitable<> shell_manager::await_prompt(std::shared_ptr<shell> one)
 {
-    auto typed = co_await one->process->type(std::move(keys));
-    co_return typed;
+    const auto until = event::clock::now() + patience_with_prompt;
+    for (;;) {
+        const auto reader = one->process->reader();
+        if (!reader.is_shell || !reader.by_line || !one->process->alive() || event::clock::now() >= until) co_return;
+        co_await one->changed.wait(std::min(until, event::clock::now() + between_looks_at_prompt));
+    }
+}
+
+// Until the shell asks for the next line, or a program that it has started is likely to read.
+awaitable<> shell_manager::await_next_prompt(std::shared_ptr<shell> one, std::uint64_t prompts)
+{
+    const auto until = event::clock::now() + patience_with_next_prompt;
+    while (one->output.pastes_asked() == prompts && one->process->alive() && event::clock::now() < until)
+        co_await one->changed.wait(until);
+}
+
+awaitable<std::string> shell_manager::type(std::shared_ptr<shell> one, std::string text, std::vector<std::string> names)
+{
+    std::string note;
+    for (std::size_t at = 0; at == 0 || at < text.size();) {
+        const auto rest = std::string_view(text).substr(at);
+        if (wants_prompt(rest)) co_await await_prompt(one);
+        auto reader = one->process->reader();
+        reader.takes_pastes = one->output.takes_pastes();
+        reader.whole_screen = one->output.whole_screen();
+        const bool steps = reader.is_shell && !reader.by_line && wants_steps(rest);
+        const std::size_t length = steps ? rest.find('\n') + 1 : rest.size();
+        auto typed = type_as_text(rest.substr(0, length), reader);
+        note += typed.note;
+        at += length;
+        const bool last = at >= text.size();
+        if (last) typed.bytes += keys_typed(names, one->output.application_keys());
+        const auto prompts = one->output.pastes_asked();
+        const bool whole = co_await one->process->type(std::move(typed.bytes));
+        if (!whole && one->process->alive())
+            throw sandbox_error("Busy",
+                                "The program in the shell does not read what is typed; wait until it does, or send "
+                                "the key ctrl-c.");
+        if (last || !whole) break;
+        co_await await_next_prompt(one, prompts);
+    }
+    co_return note;
 }
 
 awaitable<shell_view> shell_manager::send(caller who, std::string id, std::string text, std::vector<std::string> names)
 {
     check_typing(text, names);
     const auto one = find(who, id);
-    text += keys_typed(names, one->output.application_keys());
+    keys_typed(names, false);  // none is unknown
     if (!one->process->alive())
         throw sandbox_error("StateError", "The shell has ended; shell_read has the rest of its output.");
     runs_.sandboxes().tools().limit_to(who, one->where.id);  // what is typed runs with the shell's right
     auto before = one->view();
-    auto typing = type(one, std::move(text));
-    const bool typed = co_await within(one, std::move(typing));
-    if (!typed && one->process->alive())
-        throw sandbox_error("Busy",
-                            "The program in the shell does not read what is typed; wait until it does, or send "
-                            "the key ctrl-c.");
+    auto typing = type(one, std::move(text), std::move(names));
+    auto note = co_await within(one, std::move(typing));
+    before.note = std::move(note);
     co_return before;
 }
 

@@ -23,6 +23,7 @@ struct shell_view {
     std::uint64_t cursor = 0;  ///< the end of its output
     bool running = true;
     std::optional<sandbox::run_result> end{};  ///< once it has ended
+    std::string note{};                        ///< what may not have been typed as it is
 };
 
 /// A wish to read a shell. Without wait_for and pattern the answer comes once the output has been quiet for `quiet`.
@@ -100,7 +101,9 @@ private:
     awaitable<T> within(std::shared_ptr<shell> one, awaitable<T> work);
     static void note_size(shell& of, sandbox::terminal_size size);
     awaitable<> show_screen(std::shared_ptr<shell> one, shell_answer& answer, std::size_t most);
-    awaitable<bool> type(std::shared_ptr<shell> one, std::string keys);
+    awaitable<std::string> type(std::shared_ptr<shell> one, std::string text, std::vector<std::string> names);
+    awaitable<> await_prompt(std::shared_ptr<shell> one);
+    awaitable<> await_next_prompt(std::shared_ptr<shell> one, std::uint64_t prompts);
     awaitable<shell_answer> await_answer(std::shared_ptr<shell> one, shell_wish wish);
     awaitable<bool> shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from);
     awaitable<bool> fits(std::string owner, std::string text, std::string pattern);

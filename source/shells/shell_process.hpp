@@ -5,6 +5,7 @@
 #include "sandbox/backend.hpp"
 #include "sandbox/terminal_master.hpp"
 #include "sandboxes/tool_rights.hpp"
+#include "shells/typed_text.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -32,6 +33,9 @@ public:
 
     /// False: the program has ended, or has not read for ten seconds; some may have been typed then.
     awaitable<bool> type(std::string keys);
+    /// How the program in the foreground reads what is typed, but for what it has asked for.
+    terminal_reader reader();
+
     void resize(sandbox::terminal_size size);
     bool signal(int number);  ///< see terminal_master
 
@@ -46,6 +50,7 @@ private:
     sandbox::backend& backend_;
     asio::posix::stream_descriptor channel_;
     std::optional<sandbox::terminal_master> terminal_;
+    int own_group_ = 0;  // of the program itself
     std::optional<sandbox::run_result> end_;
     event changed_;
     task_group tasks_;

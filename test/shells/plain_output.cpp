@@ -86,6 +86,18 @@ TEST_CASE("old output falls off, and the mode of the keys is seen in pieces")
     CHECK(output.application_keys());
     output.add("more\x1b[?1l");
     CHECK_FALSE(output.application_keys());
+    output.add("\x1b[?20");
+    output.add("04h$ ");
+    CHECK(output.takes_pastes());
+    output.add("\x1b[?2004l\r\n\x1b[?2004h> ");
+    CHECK(output.takes_pastes());
+    CHECK(output.pastes_asked() == 2);
+    output.add("\x1b[?2004l");
+    CHECK_FALSE(output.takes_pastes());
+    output.add("\x1b[?1049h\x1b[H");
+    CHECK(output.whole_screen());
+    output.add("\x1b[?1049l$ ");
+    CHECK_FALSE(output.whole_screen());
 }
 
 TEST_CASE("a pattern made to take ages ends soon")

@@ -113,3 +113,125 @@ TEST_CASE("output without end ends a sandbox's shell alone")
     CHECK(text(s.run("yes"), "cause") == "output_limit");
     CHECK(text(s.run("echo serves"), "stdout") == "serves\n");
 }
+
+TEST_CASE("the state of a sandbox's shell is its user's alone")
+{
+    command_shell_stage s;
+    const auto err_of = [&](const char* command) { return text(s.run(command), "stderr"); };
+    s.run("false");
+    CHECK(text(s.run("echo $?"), "stdout") == "1\n");
+    CHECK(text(s.run("true | (exit 4)"), "stdout").empty());
+    CHECK(text(s.run("echo $? ${PIPESTATUS[*]}"), "stdout") == "4 0 4\n");
+    CHECK(err_of("set -x; : one") == "+ : one\n");
+    CHECK(err_of(": two") == "+ : two\n");
+    CHECK(err_of("set +x; set -v") == "+ set +x\n");
+    CHECK(err_of(": 'a\nb'") == ": 'a\nb'\n");
+    CHECK(err_of("set +v") == "set +v\n");
+    s.run("trap 'echo debug' DEBUG");
+    CHECK(text(s.run(": one\n: two"), "stdout") == "debug\ndebug\n");
+    s.run("trap - DEBUG; trap 'echo \"failed: $BASH_COMMAND\"' ERR");
+    CHECK(text(s.run("test -e /none"), "stdout") == "failed: test -e /none\n");
+    s.run("trap - ERR; trap 'echo left' EXIT; f() { return 3; }; trap 'echo back' RETURN");
+    CHECK(text(s.run("echo in"), "stdout") == "in\n");
+    s.run("trap - EXIT RETURN");
+    for (const char* prompt :
+         {"PROMPT_COMMAND='echo prompted'; PS1='(w) ' PS2='> '", "unset PROMPT_COMMAND PS1", "PS0=zero"}) {
+        INFO(prompt);
+        CHECK(s.run(prompt).at("exit_code") == 0);
+        CHECK(s.run("if true\nthen echo 'a\nb'\nfi").at("stdout") == "a\nb\n");
+        CHECK(text(s.last.structured, "stderr").empty());
+    }
+    s.run(
+        "shopt -s expand_aliases; alias greet='echo hello'; set -o vi; ulimit -n 8; exec 3>&- 9>&-; readonly fixed=1");
+    CHECK(text(s.run("greet $fixed; set -o emacs"), "stdout") == "hello 1\n");
+    CHECK(text(s.run("echo $LINENO\necho $LINENO"), "stdout") == "1\n2\n");
+    s.run("true 1 last");
+    CHECK(text(s.run("echo $_"), "stdout") == "last\n");
+    CHECK(text(s.run("echo a!b \"c!!d\""), "stdout") == "a!b c!!d\n");
+    CHECK(text(s.run("env; set"), "stdout").find("LD_PRELOAD") == std::string::npos);
+}
+
+TEST_CASE("the history of a sandbox's shell has the user's lines, and no file unless it is wanted")
+{
+    command_shell_stage s;
+    s.run("echo remembered");
+    CHECK(text(s.run("history"), "stdout") == "    1  echo remembered\n    2  history\n");
+    s.run("exit");
+    CHECK(text(s.run("ls -A"), "stdout").empty());
+    s.run("HISTFILE=$PWD/lines; echo kept; history -w");
+    CHECK(text(s.run("cat lines"), "stdout").find("echo kept; history -w\n") != std::string::npos);
+}
+
+TEST_CASE("a command that set -e or an error ends leaves the shell as it was")
+{
+    command_shell_stage s;
+    s.run("mkdir -p sub; cd sub; export x=kept; f() { local y=1; false; echo not reached; }; set -e");
+    const auto failed = s.run("f; echo not reached");
+    CHECK(failed.at("exit_code") == 1);
+    CHECK(text(failed, "stdout").empty());
+    CHECK(text(failed, "note").find("set -e ended the command") != std::string::npos);
+    CHECK(text(s.run("echo $? $x $y; pwd; set +e"), "stdout") == "1 kept\n/app/results/sub\n");
+    CHECK(s.run("set -u; echo \"$none\"").at("exit_code") == 1);
+    CHECK(text(s.run("set +u; : ${none?is not set}"), "stderr").find("is not set") != std::string::npos);
+    for (const char* wrong : {"echo \"open", "echo 'open", "if true; then", "echo $(", "case x in", "f() {", "done"}) {
+        INFO(wrong);
+        CHECK(s.run(wrong).at("exit_code") == 2);
+        CHECK(text(s.last.structured, "stderr").find("bash: ") == 0);
+        CHECK(text(s.run("echo $x"), "stdout") == "kept\n");
+    }
+    CHECK(text(s.run("cat <<END\nno end"), "stdout") == "no end\n");
+    CHECK(s.run("# nothing").at("exit_code") == 0);
+    const auto away = s.run("exec >aside; echo aside");
+    CHECK(text(away, "note").find("exec sent") != std::string::npos);
+    CHECK(text(s.run("cat aside"), "stdout") == "aside\n");
+    CHECK(text(s.run("cd /nowhere-at-all", {{"working_dir", "no-such-folder"}}), "stderr").find("no-such-folder") !=
+          std::string::npos);
+}
+
+TEST_CASE("a virtual environment leaves the outputs of a sandbox's shell alone")
+{
+    command_shell_stage s;
+    s.run(
+        "mkdir -p w/bin; printf '_OLD_PS1=\"${PS1:-}\"\\nPS1=\"(w) ${PS1:-}\"\\nexport PS1\\nhash -r\\n' > "
+        "w/bin/activate");
+    s.run(". w/bin/activate");
+    for (int i = 0; i < 5; ++i) CHECK(text(s.run("echo in"), "stderr").empty());
+}
+
+TEST_CASE("what jobs of a sandbox's shell print between its commands is in the next note")
+{
+    command_shell_stage s;
+    CHECK_FALSE(
+        s.run("PS1='> '; { while [ ! -e go ]; do sleep 0.01; done; echo late é; touch printed; } &").contains("note"));
+    s.shell_in(s.id, "touch go; while [ ! -e printed ]; do sleep 0.01; done");
+    const auto result = s.run("echo own");
+    CHECK(text(result, "stdout").ends_with("own\n"));
+    const bool was_between = text(result, "note") == "Jobs have printed since the command before: late é";
+    CHECK((was_between || text(result, "stdout") == "late é\nown\n"));
+    CHECK_FALSE(s.run("wait").contains("note"));
+}
+
+TEST_CASE("programs that ignore an interrupt are killed, and the shell and its jobs go on")
+{
+    command_shell_stage s;
+    s.run("x=kept; sleep 1000 & job=$!");
+    const auto stubborn = s.run(
+        "python3 -c '\nimport signal\nfor one in (signal.SIGINT, signal.SIGQUIT): signal.signal("
+        "one, signal.SIG_IGN)\nwhile True: signal.pause()'; echo after",
+        {{"timeout", 0.5}});
+    CHECK(text(stubborn, "cause") == "timeout");
+    CHECK(text(stubborn, "stdout").empty());
+    CHECK(text(stubborn, "note").find("goes on") != std::string::npos);
+    CHECK(text(s.run("echo $x; kill -0 $job && echo alive; kill $job"), "stdout") == "kept\nalive\n");
+}
+
+TEST_CASE("an interrupt reaches a shell that is about to start a program")
+{
+    command_shell_stage s;
+    s.run("x=kept");
+    for (int i = 0; i < 8; ++i) {
+        s.run("while :; do /bin/true; done", {{"timeout", 0.1 + i * 0.003}});
+        CHECK(text(s.last.structured, "note").find("goes on") != std::string::npos);
+        CHECK(text(s.run("echo $x"), "stdout") == "kept\n");
+    }
+}

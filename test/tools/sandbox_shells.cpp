@@ -144,6 +144,25 @@ TEST_CASE("vim edits a file in a shell by text and keys")
     CHECK(content.str() == "first\nsecond\n");
 }
 
+TEST_CASE("text that is typed in a shell arrives as it is, whoever reads it")
+{
+    shell_stage s;
+    s.shell_in(s.id, "touch long.txt run.sh");
+    const std::string tabbed = "if True:\n\tprint('a!b')\n\tfor x in y:\n\t\tl\n";
+    s.send({{"text", "cat > here.py <<'END'\n" + tabbed + "END\n"}});
+    s.shown("true");
+    CHECK(text(s.shell_in(s.id, "cat here.py"), "stdout") == tabbed);
+    s.send({{"text", "cat > typed.py\n" + tabbed}, {"keys", json::array{"ctrl-d"}}});
+    s.shown("true");
+    CHECK(text(s.shell_in(s.id, "cat typed.py"), "stdout") == tabbed);
+    const std::string line(9000, 'y');
+    s.send({{"text", "cat > lines.txt\n" + line + "\n" + line}, {"keys", json::array{"enter", "ctrl-d"}}});
+    s.shown("true");
+    CHECK(text(s.shell_in(s.id, "wc -lc < lines.txt | tr -s ' '"), "stdout") == " 2 18002\n");
+    CHECK(s.shown("echo \"c!d\" > bang.txt").find("event not found") == std::string::npos);
+    CHECK(text(s.shell_in(s.id, "cat bang.txt"), "stdout") == "c!d\n");
+}
+
 TEST_CASE("a shell answers ctrl-c, a new size, and its end")
 {
     shell_stage s;
