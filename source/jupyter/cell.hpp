@@ -6,25 +6,35 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace cmcp::jupyter {
 
-/// Output and displays of a cell as messages of the iopub channel.
+/// Output and displays of a cell as messages of the iopub channel, and its questions as those of the stdin channel.
 class cell final : public kernel_listener {
 public:
     using publisher = std::function<awaitable<>(std::string type, json::object content)>;
+    using asker = std::function<awaitable<json::object>(json::object question)>;
 
-    explicit cell(publisher publish) : publish_(std::move(publish)) {}
+    /// `later` takes what is printed and shown after the end.
+    explicit cell(publisher publish, asker ask = {}, std::shared_ptr<cell> later = {})
+        : publish_(std::move(publish)), ask_(std::move(ask)), later_(std::move(later))
+    {
+    }
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
     awaitable<> show(std::string kind, json::object content) override;
+    awaitable<json::object> ask(json::object question) override { return ask_(std::move(question)); }
+    std::shared_ptr<kernel_listener> after_the_end() override { return later_; }
     awaitable<> finish();  ///< characters that were cut off
 
 private:
     awaitable<> print(std::size_t stream, std::string text);
 
     publisher publish_;
+    asker ask_;
+    std::shared_ptr<cell> later_;
     std::array<utf8_cleaner, 2> texts_;
 };
 

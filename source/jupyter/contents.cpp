@@ -112,6 +112,16 @@ awaitable<place> contents::existing(caller who, std::string path) const
     co_return std::move(*at);
 }
 
+awaitable<bool> contents::is_folder(caller who, std::string path) const
+{
+    path = trimmed_path(path);
+    if (path.empty() || folders::lists_sandboxes(path)) co_return true;
+    auto at = folders_.find(who, path);
+    if (!at) co_return false;
+    const auto seen = co_await look(std::move(*at));
+    co_return seen.is_folder;
+}
+
 awaitable<std::string> contents::bytes_of(place at) const
 {
     auto work = [inside = at.inside, policy = files_.policy()](const file_root& root) {

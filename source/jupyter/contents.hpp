@@ -2,6 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "jsonrpc/json.hpp"
+#include "jupyter/chunked_uploads.hpp"
 #include "jupyter/folders.hpp"
 #include "sandboxes/sandbox_files.hpp"
 
@@ -23,7 +24,8 @@ struct wanted_content {
 class contents {
 public:
     /// All must outlive this.
-    contents(folders& places, sandbox_files& files, blocking_pool& pool) : folders_(places), files_(files), pool_(pool)
+    contents(folders& places, sandbox_files& files, chunked_uploads& uploads, blocking_pool& pool)
+        : folders_(places), files_(files), uploads_(uploads), pool_(pool)
     {
     }
 
@@ -36,6 +38,9 @@ public:
     awaitable<std::string> make(caller who, std::string folder, json::object wish) const;
     awaitable<std::string> rename(caller who, std::string path, std::string to) const;
     awaitable<> remove(caller who, std::string path) const;
+
+    /// Whether there is a folder, also a list of sandboxes.
+    awaitable<bool> is_folder(caller who, std::string path) const;
 
     // A file has one checkpoint: a copy in the folder .ipynb_checkpoints beside it.
     awaitable<json::array> checkpoints(caller who, std::string path) const;
@@ -50,6 +55,7 @@ private:
     awaitable<entry> look(place at) const;
     awaitable<std::string> bytes_of(place at) const;
     awaitable<> store(place at, std::string bytes) const;
+    awaitable<std::pair<std::string, bool>> put_chunk(caller who, std::string path, json::object model) const;
     awaitable<> make_folder(place at) const;
     awaitable<std::string> model_after(place at) const;
     awaitable<json::array> listed(place folder) const;
@@ -58,6 +64,7 @@ private:
 
     folders& folders_;
     sandbox_files& files_;
+    chunked_uploads& uploads_;
     blocking_pool& pool_;
 };
 

@@ -35,9 +35,9 @@ std::string bytes_in(const json::object& model, std::string_view body)
     if (type == "notebook") return indented_json(member_text(body, "content").value_or(empty_notebook));
     if (!content->is_string()) throw gateway_error(400, "content must be text for type file.");
     if (view_of(model, "format") != "base64") return std::string(content->get_string());
-    auto bytes = base64_decode(content->get_string());
-    if (!bytes) throw gateway_error(400, "content is no base64, which format says.");
-    return std::move(*bytes);
+    auto decoded = decode_content(content->get_string());
+    if (!decoded.problem.empty()) throw gateway_error(400, "content " + decoded.problem + ", which format says.");
+    return std::move(decoded.bytes);
 }
 
 // b.ipynb → b and .ipynb
@@ -112,7 +112,10 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
     path = trimmed_path(path);
     refuse_list(path);
     const auto model = jsonrpc::read_object(body);
-    if (model.contains("chunk")) throw gateway_error(400, "Files in chunks are not taken: POST them to /sandbox/file.");
+    if (model.contains("chunk")) {
+        auto stored = co_await put_chunk(std::move(who), std::move(path), model);
+        co_return stored;
+    }
     auto at = co_await folders_.find_or_make(std::move(who), path);
     const auto before = co_await look(at);
     if (view_of(model, "type") == "directory") {
@@ -122,6 +125,25 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
     }
     auto after = co_await model_after(std::move(at));
     co_return std::pair(std::move(after), !before.there);
+}
+
+// A file that is not complete has no name yet.
+awaitable<std::pair<std::string, bool>> contents::put_chunk(caller who, std::string path, json::object model) const
+{
+    if (view_of(model, "type") != "file") throw gateway_error(400, "Only a model of type file is sent in chunks.");
+    auto bytes = bytes_in(model, {});
+    const auto number = number_of(model, "chunk");
+    auto at = co_await folders_.find_or_make(who, path);
+    folders_.sandboxes().hold(who, at.where);
+    const auto before = co_await look(at);
+    const auto size = co_await uploads_.put(std::move(who), at, number, std::move(bytes));
+    if (number == chunked_uploads::last) {
+        auto after = co_await model_after(std::move(at));
+        co_return std::pair(std::move(after), !before.there);
+    }
+    auto so_far = model_of(at.path, "file", sandbox_manager::now());
+    so_far["size"] = size;
+    co_return std::pair(jsonrpc::write_json(so_far), false);
 }
 
 awaitable<place> contents::free_place(place folder, std::string stem, std::string ending, std::string between) const

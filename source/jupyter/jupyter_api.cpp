@@ -5,7 +5,6 @@
 #include "sandboxes/gateway_refusal.hpp"
 #include "text/time_text.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace cmcp::jupyter {
@@ -13,6 +12,7 @@ namespace cmcp::jupyter {
 namespace {
 
 constexpr std::string_view root = "/api";
+constexpr std::string_view of_checkpoints = "checkpoints";
 constexpr std::string_view version = "2.14.0";  // of the jupyter_server whose API this is
 
 std::vector<std::string> segments_of(std::string_view path)
@@ -38,12 +38,12 @@ gateway_error no_such_path() { return {404, "There is no such path in this part 
 
 json::object spec(std::string_view name, std::string_view shown)
 {
-    json::object about{{"argv", json::array{"python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"}},
+    json::object about{{"argv", json::array{"container-mcp"}},  // no command that a client could start
                        {"env", json::object()},
                        {"display_name", shown},
                        {"language", "python"},
                        {"interrupt_mode", "message"},
-                       {"metadata", json::object()}};
+                       {"metadata", {{"debugger", false}}}};
     return {{"name", name}, {"spec", std::move(about)}, {"resources", json::object()}};
 }
 
@@ -81,6 +81,12 @@ awaitable<> jupyter_api::serve(exchange& x, websocket_register& sockets)
     }
     auto reply = co_await answer_refusals(std::move(from));
     co_await x.reply(std::move(reply));
+}
+
+awaitable<> jupyter_api::stop()
+{
+    co_await uploads_.stop();
+    co_await kernels_.stop();
 }
 
 awaitable<http_reply> jupyter_api::answer_refusals(call from)
@@ -139,7 +145,8 @@ awaitable<std::shared_ptr<kernel>> jupyter_api::kernel_for(caller who, json::obj
 {
     const auto id = text_of(wish, "id");
     if (!id.empty()) co_return kernels_.find(who, id);
-    auto started = co_await kernels_.start(std::move(who), text_of(wish, "name"), std::move(path));
+    new_kernel wanted{text_of(wish, "name"), std::move(path), kernel_environment(wish)};
+    auto started = co_await kernels_.start(std::move(who), std::move(wanted));
     co_return started;
 }
 
@@ -152,7 +159,8 @@ awaitable<http_reply> jupyter_api::about_kernels(call from)
     }
     if (from.is("POST")) {
         const auto wish = from.body();
-        const auto started = co_await kernels_.start(from.who, text_of(wish, "name"), text_of(wish, "path"));
+        new_kernel wanted{text_of(wish, "name"), text_of(wish, "path"), kernel_environment(wish)};
+        const auto started = co_await kernels_.start(from.who, std::move(wanted));
         auto reply = json_reply(201, started->model());
         co_return reply.with("Location", "/api/kernels/" + started->at().id);
     }
@@ -183,9 +191,8 @@ awaitable<http_reply> jupyter_api::about_kernel(call from, std::string id)
 awaitable<http_reply> jupyter_api::about_contents(call from)
 {
     const auto& all = from.segments;
-    const auto mark = std::find(all.begin(), all.end(), "checkpoints");
-    const auto behind = static_cast<std::size_t>(all.end() - mark);
-    if (behind == 1 || behind == 2) {
+    const auto behind = co_await segments_of_checkpoints(from);
+    if (behind != 0) {
         auto path = path_of(all, 1, all.size() - behind);
         auto id = behind == 2 ? all.back() : std::string();
         auto reply = co_await about_checkpoints(from, std::move(path), std::move(id));
@@ -213,6 +220,25 @@ awaitable<http_reply> jupyter_api::about_contents(call from)
         co_await contents_.remove(from.who, path);
     }
     co_return reply;
+}
+
+// A folder may be called "checkpoints", too: only what stands behind a file, or behind nothing that is there, is about
+// checkpoints.
+awaitable<std::size_t> jupyter_api::segments_of_checkpoints(call& from)
+{
+    const auto& all = from.segments;
+    const auto named = [&](std::size_t behind) {
+        return all.size() > behind + 1 && all[all.size() - behind] == of_checkpoints;
+    };
+    std::size_t behind = 0;
+    if (named(1) && (from.reads() || from.is("POST")))
+        behind = 1;
+    else if (named(2) && (from.is("POST") || from.is("DELETE")))
+        behind = 2;
+    if (behind == 0) co_return 0;
+    auto path = path_of(all, 1, all.size() - behind);
+    const bool in_folder = co_await contents_.is_folder(from.who, std::move(path));
+    co_return in_folder ? 0 : behind;
 }
 
 awaitable<http_reply> jupyter_api::about_checkpoints(call from, std::string path, std::string id)

@@ -19,12 +19,16 @@ public:
     /// All must outlive this.
     jupyter_api(const settings& config, asio::any_io_executor executor, kernel_manager& kernels,
                 sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
-        : config_(config), folders_(sandboxes), contents_(folders_, files, pool), kernels_(executor, kernels, folders_)
+        : config_(config),
+          folders_(sandboxes),
+          uploads_(executor, files, longest_pause),
+          contents_(folders_, files, uploads_, pool),
+          kernels_(executor, kernels, folders_)
     {
     }
 
     awaitable<> serve(exchange& x, websocket_register& sockets) override;
-    awaitable<> stop() { return kernels_.stop(); }
+    awaitable<> stop();
 
 private:
     struct call;
@@ -37,13 +41,17 @@ private:
     awaitable<http_reply> about_session(call from, std::string id);
     awaitable<http_reply> change_session(call from, std::string id);
     awaitable<http_reply> about_contents(call from);
+    awaitable<std::size_t> segments_of_checkpoints(call& from);  // 0: the path is that of a file
     awaitable<http_reply> about_checkpoints(call from, std::string path, std::string id);
     http_reply about_server(const call& from);
     awaitable<std::shared_ptr<kernel>> kernel_for(caller who, json::object wish, std::string path);
     awaitable<> open_channels(exchange& x, websocket_register& sockets, std::string id);
 
+    static constexpr std::chrono::minutes longest_pause{10};  // between the chunks of a file
+
     const settings& config_;
     folders folders_;
+    chunked_uploads uploads_;
     contents contents_;
     kernel_register kernels_;
     std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();

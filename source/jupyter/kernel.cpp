@@ -2,7 +2,9 @@
 
 #include "audit/sink.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "log/log.hpp"
 #include "text/time_text.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +14,12 @@ namespace cmcp::jupyter {
 
 namespace {
 
+constexpr std::size_t longest_typed = 64 << 10;  // answer to a question of a cell
 constexpr std::size_t most_waiting = 1000, most_bytes_waiting = 64 << 20;
 constexpr std::string_view of_requests = "_request";
 
-constexpr std::array questions{"complete_request", "inspect_request", "is_complete_request", "kernel_info_request"};
+constexpr std::array questions{"complete_request", "history_request", "inspect_request", "is_complete_request",
+                               "kernel_info_request"};
 
 bool is_question(std::string_view type)
 {
@@ -42,23 +46,41 @@ json::object question_order(const message& heard)
     return {{"op", "look"}, {"question", heard.type()}, {"content", heard.content}};
 }
 
-json::object cell_order(const message& heard, const std::string& folder)
+json::object cell_order(const message& heard, const kernel_place& at)
 {
     const auto& content = heard.content;
     const bool silent = member_or(content, "silent", false);
     json::object options{{"silent", silent},
                          {"store_history", !silent && member_or(content, "store_history", true)},
                          {"user_expressions", object_of(content, "user_expressions")},
-                         {"folder", folder}};
+                         {"allow_stdin", flag_of(content, "allow_stdin")},
+                         {"path", at.path},
+                         {"environment", at.environment}};
     return {{"op", "run"}, {"code", text_of(content, "code")}, {"notebook", std::move(options)}};
 }
 
-// The reply to what the server answers by itself; empty: the message wants no reply.
-json::object fixed_content(std::string_view type)
+// A debugger's request has the form of the Debug Adapter Protocol, and so has the reply.
+json::object no_debugger(const json::object& request)
 {
-    if (type == "history_request") return {{"status", "ok"}, {"history", json::array()}};
+    return {{"type", "response"},
+            {"seq", 0},
+            {"request_seq", number_of(request, "seq")},
+            {"command", text_of(request, "command")},
+            {"success", false},
+            {"message", "This kernel has no debugger; kernel_info_reply says so."}};
+}
+
+// The reply to what the server answers by itself; empty: the message wants no reply.
+json::object fixed_content(const message& heard)
+{
+    const auto type = heard.type();
     if (type == "comm_info_request") return {{"status", "ok"}, {"comms", json::object()}};
-    return {};
+    if (type == "connect_request") return {{"status", "ok"}};  // the kernel has no ports of its own
+    if (type == "debug_request") return no_debugger(heard.content);
+    if (!type.ends_with(of_requests)) return {};
+    auto unknown = error_content("UnknownRequest", "This kernel does not serve " + std::string(type) + ".");
+    unknown["status"] = "error";
+    return unknown;
 }
 
 }  // namespace
@@ -98,12 +120,13 @@ awaitable<> kernel::serve(std::shared_ptr<client> one)
     };
     co_await one->run(std::move(reader));
     std::erase(clients_, one);
+    answered_.notify();
     used_ = event::clock::now();
 }
 
 void kernel::take(message heard, const std::shared_ptr<client>& from)
 {
-    if (heard.channel == "stdin") return;  // the server asks nothing there
+    if (heard.channel == "stdin") return take_answer(heard, from);
     if (heard.type() == "interrupt_request" || heard.type() == "shutdown_request")
         return take_order(std::move(heard), from);
     if (queue_.size() >= most_waiting || waiting_bytes_ + heard.size > most_bytes_waiting) return from->close();
@@ -123,12 +146,18 @@ void kernel::take_order(message heard, const std::shared_ptr<client>& from)
     const bool restarts = member_or(heard.content, "restart", false), stops = heard.type() == "shutdown_request";
     json::object content{{"status", "ok"}};
     if (stops) content["restart"] = restarts;
+    auto published = content;
+    auto parent = heard.header;
     reply({std::move(heard), from}, std::move(content));
     if (!stops) return interrupt();
     struct stopper {
-        static awaitable<> run(std::shared_ptr<kernel> of) { co_await of->restart(); }
+        static awaitable<> run(std::shared_ptr<kernel> of, json::object content, json::object parent)
+        {
+            co_await of->publish("shutdown_reply", std::move(content), std::move(parent));
+            co_await of->restart();
+        }
     };
-    tasks_.spawn("jupyter shutdown", stopper::run(shared_from_this()));
+    tasks_.spawn("jupyter shutdown", stopper::run(shared_from_this(), std::move(published), std::move(parent)));
 }
 
 awaitable<> kernel::work()
@@ -150,29 +179,93 @@ awaitable<> kernel::answer(request one)
     active_ = std::chrono::system_clock::now();
     co_await publish_state("busy", parent);
     auto content = aborted_content(count_);
-    if (!one.aborted) content = co_await reply_to(one.heard);
+    if (!one.aborted) content = co_await reply_to(one);
     if (!content.empty()) reply(one, std::move(content));
     active_ = std::chrono::system_clock::now();
     co_await publish_state("idle", parent);
 }
 
-awaitable<json::object> kernel::reply_to(message heard)
+awaitable<json::object> kernel::reply_to(request one)
 {
-    auto content = fixed_content(heard.type());
-    if (heard.type() == "execute_request")
-        content = co_await execute(std::move(heard));
-    else if (is_question(heard.type()))
-        content = co_await look(std::move(heard));
+    const std::string type(one.heard.type());
+    json::object content;
+    if (type == "execute_request")
+        content = co_await execute(std::move(one));
+    else if (is_question(type))
+        content = co_await look(std::move(one));
+    else if (type == "comm_open")
+        co_await refuse_comm(std::move(one.heard));
+    else
+        content = fixed_content(one.heard);
     co_return content;
 }
 
+// A client that opens a comm waits for its other end, which no kernel here has.
+awaitable<> kernel::refuse_comm(message heard)
+{
+    log::debug("jupyter_comm_refused", {{"kernel", at_.id}, {"target", text_of(heard.content, "target_name")}});
+    json::object closed{{"comm_id", text_of(heard.content, "comm_id")}, {"data", json::object()}};
+    co_await publish("comm_close", std::move(closed), std::move(heard.header));
+}
+
+/// A question of a cell to a client; there is one at a time.
+struct kernel::question {
+    question(kernel& one, std::shared_ptr<client> to) : of(one), person(std::move(to)) { of.question_ = this; }
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+    ~question()
+    {
+        if (of.question_ == this) of.question_ = nullptr;
+    }
+    kernel& of;
+    std::shared_ptr<client> person;
+    std::optional<std::string> answer;
+};
+
+// The client that sent the cell is asked, as many may be connected.
+awaitable<json::object> kernel::ask(std::shared_ptr<kernel> self, request one, json::object what)
+{
+    json::object answer;
+    const auto person = one.from.lock();
+    if (person && self->is_connected(person)) {
+        question open(*self, person);
+        json::object content{{"prompt", text_of(what, "input")}, {"password", flag_of(what, "password")}};
+        const auto shown = self->new_message("stdin", "input_request", std::move(content), one.heard.header);
+        person->post(std::make_shared<const std::string>(write_message(shown, person->as())));
+        co_await person->room();
+        while (!open.answer && self->is_connected(person)) co_await self->answered_.wait();
+        if (open.answer) answer["value"] = *open.answer;
+    }
+    if (answer.empty()) answer["problem"] = "The client that sent the cell has left before it answered.";
+    co_return answer;
+}
+
+void kernel::take_answer(const message& heard, const std::shared_ptr<client>& from)
+{
+    if (heard.type() != "input_reply" || question_ == nullptr || question_->person != from) return;
+    question_->answer = std::string(utf8_prefix(view_of(heard.content, "value"), longest_typed));
+    answered_.notify();
+}
+
+bool kernel::is_connected(const std::shared_ptr<client>& one) const
+{
+    return std::find(clients_.begin(), clients_.end(), one) != clients_.end();
+}
+
 // Sentences of the server come as errors of the cell, so that people see them.
-awaitable<kernel_answer> kernel::converse(json::object order, json::object parent)
+awaitable<kernel_answer> kernel::converse(json::object order, request one)
 {
     kernel_answer answer;
-    cell output([self = shared_from_this(), parent](std::string type, json::object content) {
-        return self->publish(std::move(type), std::move(content), parent);
+    const json::object parent = one.heard.header;
+    auto later = std::make_shared<cell>([to = weak_from_this(), parent](std::string type, json::object content) {
+        return publish_late(to, std::move(type), std::move(content), parent);
     });
+    const auto self = shared_from_this();
+    auto publisher = [self, parent](std::string type, json::object content) {
+        return self->publish(std::move(type), std::move(content), parent);
+    };
+    auto asker = [self, one](json::object what) { return ask(self, one, std::move(what)); };
+    cell output(std::move(publisher), std::move(asker), std::move(later));
     cell_io io(output);
     try {
         auto where = sandboxes_.find(at_.who, at_.sandbox);
@@ -184,18 +277,18 @@ awaitable<kernel_answer> kernel::converse(json::object order, json::object paren
     co_return answer;
 }
 
-awaitable<json::object> kernel::execute(message heard)
+awaitable<json::object> kernel::execute(request one)
 {
     const auto life = life_;
     const auto began = std::chrono::steady_clock::now();
-    const json::object arguments{{"code", text_of(heard.content, "code")}};
+    const json::object arguments{{"code", text_of(one.heard.content, "code")}};
     kernel_answer answer;
     answer.reason = audit::refusal();
     const bool is_recorded = answer.reason.empty();
-    auto order = cell_order(heard, at_.folder);
-    if (is_recorded) answer = co_await converse(std::move(order), heard.header);
+    auto order = cell_order(one.heard, at_);
+    if (is_recorded) answer = co_await converse(std::move(order), one);
     auto reply = aborted_content(count_);
-    if (life == life_) reply = co_await settle(std::move(heard), std::move(answer));
+    if (life == life_) reply = co_await settle(std::move(one.heard), std::move(answer));
     if (is_recorded) record(reply, arguments, std::chrono::steady_clock::now() - began);
     co_return reply;
 }
@@ -223,7 +316,7 @@ awaitable<json::object> kernel::settle(message heard, kernel_answer answer)
     if (answer.lost) co_await publish("status", std::move(restarting), json::object());
     count_ = answer.lost ? 0 : number_of(reply, "execution_count", count_);
     reply["execution_count"] = count_;
-    reply["payload"] = json::array();
+    if (!reply.contains("payload")) reply["payload"] = json::array();
     const bool failed = reply.contains("error");
     reply["status"] = failed ? "error" : "ok";
     if (!failed) co_return reply;
@@ -234,10 +327,10 @@ awaitable<json::object> kernel::settle(message heard, kernel_answer answer)
     co_return reply;
 }
 
-awaitable<json::object> kernel::look(message heard)
+awaitable<json::object> kernel::look(request one)
 {
-    auto order = question_order(heard);
-    auto answer = co_await converse(std::move(order), heard.header);
+    auto order = question_order(one.heard);
+    auto answer = co_await converse(std::move(order), std::move(one));
     auto reply = std::move(answer.state);
     if (!answer.ok) reply = error_content("KernelError", answer.reason);
     if (!answer.ok) reply["status"] = "error";
@@ -272,6 +365,12 @@ awaitable<> kernel::publish(std::string type, json::object content, json::object
     for (const auto& each : all) co_await each->room();
 }
 
+awaitable<> kernel::publish_late(std::weak_ptr<kernel> to, std::string type, json::object content, json::object parent)
+{
+    const auto there = to.lock();
+    if (there) co_await there->publish(std::move(type), std::move(content), std::move(parent));
+}
+
 awaitable<> kernel::publish_state(std::string state, json::object parent)
 {
     state_ = std::move(state);
@@ -290,23 +389,32 @@ void kernel::reply(const request& to, json::object content)
     there->post(std::make_shared<const std::string>(write_message(answered, there->as())));
 }
 
-awaitable<> kernel::restart()
+awaitable<> kernel::forget()
 {
-    const auto self = shared_from_this();
     ++life_;
     count_ = 0;
     for (auto& each : queue_) each.aborted = true;
     sandbox_record where;
     where.id = at_.sandbox;
     where.owner = at_.who.principal;
-    const restart_mark going_on(*this);
     co_await kernels_.restart(std::move(where), false, at_.name);
+}
+
+// The state "restarting" would tell clients that the kernel has died.
+awaitable<> kernel::restart()
+{
+    const auto self = shared_from_this();
+    const restart_mark going_on(*this);
+    co_await forget();
+    co_await publish_state("starting", json::object());
+    co_await publish_state("idle", json::object());
 }
 
 awaitable<> kernel::end()
 {
     const auto self = shared_from_this();
-    co_await restart();
+    const restart_mark going_on(*this);
+    co_await forget();
     co_await publish_state("dead", json::object());
     const auto all = clients_;
     for (const auto& each : all) each->close();

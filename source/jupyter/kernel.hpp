@@ -10,6 +10,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,13 @@ namespace cmcp::jupyter {
 
 /// The kernel that a client works with: what it is called, and where it runs.
 struct kernel_place {
-    std::string id;       ///< UUID
-    std::string spec;     ///< name of its kernelspec
-    caller who;           ///< owner
-    std::string sandbox;  ///< id
-    std::string name;     ///< among the kernels of the sandbox; empty: the sandbox's own
-    std::string folder;   ///< of its notebook, relative to the workspace
+    std::string id;            ///< UUID
+    std::string spec;          ///< name of its kernelspec
+    caller who;                ///< owner
+    std::string sandbox;       ///< id
+    std::string name;          ///< among the kernels of the sandbox; empty: the sandbox's own
+    std::string path;          ///< of its notebook or folder, relative to the workspace; empty: the workspace
+    json::object environment;  ///< variables that its process has besides the sandbox's
 };
 
 /// A kernel of a sandbox behind the channels of Jupyter's messaging protocol. Requests of all clients take turns; what
@@ -47,12 +49,13 @@ public:
 
     void interrupt() { kernels_.interrupt(at_.sandbox, at_.name); }
 
-    /// Ends the process, which forgets its variables; requests that wait are not served.
+    /// Ends the process, which forgets its variables; requests that wait are not served, and all clients are told.
     awaitable<> restart();
     awaitable<> end();  ///< and the connections
 
 private:
     struct restart_mark;
+    struct question;
     struct request {
         message heard;
         std::weak_ptr<client> from;
@@ -64,13 +67,20 @@ private:
     void abort_waiting();
     awaitable<> work();
     awaitable<> answer(request one);
-    awaitable<json::object> reply_to(message heard);
-    awaitable<json::object> execute(message heard);
+    awaitable<json::object> reply_to(request one);
+    awaitable<json::object> execute(request one);
     void record(const json::object& reply, const json::object& arguments, std::chrono::duration<double> took) const;
     awaitable<json::object> settle(message heard, kernel_answer answer);
-    awaitable<json::object> look(message heard);
-    awaitable<kernel_answer> converse(json::object order, json::object parent);
+    awaitable<json::object> look(request one);
+    awaitable<kernel_answer> converse(json::object order, request one);
+    static awaitable<json::object> ask(std::shared_ptr<kernel> self, request one, json::object what);
+    void take_answer(const message& heard, const std::shared_ptr<client>& from);
+    bool is_connected(const std::shared_ptr<client>& one) const;
+    awaitable<> refuse_comm(message heard);
+    awaitable<> forget();  // what the process knows, which ends
     awaitable<> publish(std::string type, json::object content, json::object parent);
+    static awaitable<> publish_late(std::weak_ptr<kernel> to, std::string type, json::object content,
+                                    json::object parent);
     awaitable<> publish_state(std::string state, json::object parent);
     void reply(const request& to, json::object content);
     message new_message(std::string channel, std::string type, json::object content, json::object parent) const;
@@ -87,6 +97,8 @@ private:
     unsigned life_ = 0;        // counts restarts
     unsigned restarting_ = 0;  // restarts that go on
     event restarted_;
+    question* question_ = nullptr;  // that a cell has asked a client
+    event answered_;
     std::int64_t count_ = 0;
     std::string state_ = "idle";
     json::object parent_of_state_;

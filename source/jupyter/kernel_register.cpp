@@ -1,6 +1,7 @@
 #include "jupyter/kernel_register.hpp"
 
 #include "http/file_gateway.hpp"
+#include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,9 +13,42 @@ namespace {
 constexpr auto tasks_ending_limit = std::chrono::seconds(5);
 constexpr std::size_t most_of_living = 4;  // kernels of a caller, most of which need no process, for each that may live
 
+constexpr std::size_t most_variables = 100, most_bytes_of_variables = 16 << 10;
+constexpr std::string_view of_the_server = "CONTAINER_MCP_";  // begins names of variables that the server sets
+
+void check_variable(std::string_view name, const json::value& value)
+{
+    const auto bad = [](std::string_view part) { return part.find('\0') != std::string_view::npos || !is_utf8(part); };
+    if (name.empty() || name.find('=') != std::string_view::npos || bad(name))
+        throw gateway_error(400, "env has the name \"" + escape_invalid_utf8(name) + "\", which no variable can have.");
+    if (name.starts_with(of_the_server))
+        throw gateway_error(400, "env must not set " + std::string(name) + ": names that begin with " +
+                                     std::string(of_the_server) + " are the server's.");
+    if (!value.is_string() || bad(value.get_string()))
+        throw gateway_error(400, "env must have a text for " + std::string(name) + ".");
+}
+
 bool belongs(const kernel& one, const caller& who) { return one.at().who.principal == who.principal; }
 
 }  // namespace
+
+json::object kernel_environment(const json::object& wish)
+{
+    const auto* wanted = wish.if_contains("env");
+    if (wanted == nullptr || wanted->is_null()) return {};
+    if (!wanted->is_object()) throw gateway_error(400, "env must be an object of names and texts.");
+    const auto& all = wanted->get_object();
+    std::size_t bytes = 0;
+    for (const auto& each : all) {
+        check_variable(each.key(), each.value());
+        bytes += each.key().size() + each.value().get_string().size();
+    }
+    if (all.size() > most_variables || bytes > most_bytes_of_variables)
+        throw gateway_error(400, "env has " + std::to_string(all.size()) + " variables of " + std::to_string(bytes) +
+                                     " bytes; a kernel takes " + std::to_string(most_variables) + " of " +
+                                     std::to_string(most_bytes_of_variables) + " bytes together.");
+    return all;
+}
 
 json::object session::model() const
 {
@@ -69,30 +103,31 @@ awaitable<> kernel_register::make_room(caller who)
     co_await end(std::move(who), oldest->at().id);
 }
 
-awaitable<kernel_place> kernel_register::choose(caller who, std::string spec, std::string path)
+awaitable<kernel_place> kernel_register::choose(caller who, new_kernel wanted)
 {
-    kernel_place at{new_uuid(), std::move(spec), who, {}, {}, {}};
-    if (path.empty()) {
-        new_sandbox wanted;
-        wanted.passing = true;
-        const auto fresh = co_await folders_.sandboxes().create(owner_of_sandbox(who, at.id), std::move(wanted));
+    kernel_place at{new_uuid(), std::move(wanted.spec), who, {}, {}, {}, std::move(wanted.environment)};
+    if (wanted.path.empty()) {
+        new_sandbox passing;
+        passing.passing = true;
+        const auto fresh = co_await folders_.sandboxes().create(owner_of_sandbox(who, at.id), std::move(passing));
         at.sandbox = fresh.id;
         co_return at;
     }
-    const auto place = co_await folders_.find_or_make(std::move(who), std::move(path));
+    const auto place = co_await folders_.find_or_make(std::move(who), std::move(wanted.path));
     at.sandbox = place.where.id;
-    at.folder = folder_of(place.inside);
+    at.path = place.inside;
     if (at.spec != shared_spec) at.name = free_name(at.sandbox);
     co_return at;
 }
 
-awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, std::string spec, std::string path)
+awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, new_kernel wanted)
 {
-    if (spec.empty()) spec = own_spec;
-    if (spec != own_spec && spec != shared_spec)
-        throw gateway_error(404, "There is no kernelspec " + spec + "; there are python3 and sandbox.");
+    if (wanted.spec.empty()) wanted.spec = own_spec;
+    if (wanted.spec != own_spec && wanted.spec != shared_spec)
+        throw gateway_error(404, "There is no kernelspec " + wanted.spec + "; there are python3 and sandbox.");
+    if (wanted.spec == shared_spec) wanted.environment.clear();  // tools use it as well
     co_await make_room(who);
-    auto at = co_await choose(who, std::move(spec), std::move(path));
+    auto at = co_await choose(std::move(who), std::move(wanted));
     if (at.name.empty())
         if (auto there = shared_one(at.sandbox)) co_return there;
     const auto fresh = std::make_shared<kernel>(std::move(at), kernels_, folders_.sandboxes(), tasks_);

@@ -24,6 +24,19 @@ struct session {
 /// A kernelspec: a kernel of its own, or the sandbox's own kernel, which tools use as well.
 inline constexpr std::string_view own_spec = "python3", shared_spec = "sandbox";
 
+/// A wish for a kernel.
+struct new_kernel {
+    std::string spec;  ///< empty: own_spec
+    /// Of a file that the kernel belongs to, or a folder; empty: a sandbox of its own, which goes with the kernel
+    /// unless files were put there.
+    std::string path;
+    json::object environment;  ///< see kernel_environment()
+};
+
+/// The variables of the environment that a client wishes for its kernel: "env" of `wish`. Throws gateway_error where
+/// they are too many, too long or have wrong names.
+json::object kernel_environment(const json::object& wish);
+
 /// The kernels and sessions that clients of the API have begun, by their owner. They last as long as the server. Throws
 /// sandbox_error and gateway_error. Io thread only.
 class kernel_register {
@@ -33,9 +46,7 @@ public:
     {
     }
 
-    /// A kernel beside the file `path`; without a path in a sandbox of its own, which goes with the kernel unless files
-    /// were put there. `spec` empty: own_spec.
-    awaitable<std::shared_ptr<kernel>> start(caller who, std::string spec, std::string path);
+    awaitable<std::shared_ptr<kernel>> start(caller who, new_kernel wanted);
     std::shared_ptr<kernel> find(const caller& who, const std::string& id) const;
     std::vector<std::shared_ptr<kernel>> list(const caller& who) const;
     awaitable<> end(caller who, std::string id);  ///< with its sessions
@@ -50,7 +61,7 @@ public:
 private:
     static caller owner_of_sandbox(const caller& who, const std::string& kernel);
     awaitable<> make_room(caller who);
-    awaitable<kernel_place> choose(caller who, std::string spec, std::string path);
+    awaitable<kernel_place> choose(caller who, new_kernel wanted);
     std::string free_name(const std::string& sandbox) const;
     std::shared_ptr<kernel> shared_one(const std::string& sandbox) const;
 

@@ -7,8 +7,10 @@
 #include "text/time_text.hpp"
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,12 @@ namespace cmcp::jupyter {
 
 namespace {
 
-constexpr std::size_t word = 8;                        // bytes of a number, the lowest first
-constexpr std::size_t own_parts = 4;                   // header, parent_header, metadata, content
-constexpr std::size_t fewest_offsets = own_parts + 2;  // that of the channel, of each part, and of the end
-constexpr std::size_t most_offsets = 1 << 10;          // a client's buffers
+constexpr std::size_t word = 8;                          // bytes of a number, the lowest first
+constexpr std::size_t own_parts = 4;                     // header, parent_header, metadata, content
+constexpr std::size_t fewest_offsets = own_parts + 2;    // that of the channel, of each part, and of the end
+constexpr std::size_t escape_length = 6;                 // a backslash, u and four digits
+constexpr unsigned leading = 0xd800, trailing = 0xdc00;  // begins of the surrogates of UTF-16
+constexpr std::size_t most_offsets = 1 << 10;            // a client's buffers
 
 std::uint64_t number_at(std::string_view bytes, std::size_t at)
 {
@@ -48,17 +52,56 @@ std::vector<std::string_view> parts_of(std::string_view bytes)
     return parts;
 }
 
+std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at)
+{
+    unsigned unit = 0;
+    if (at + escape_length > text.size() || text.substr(at, 2) != "\\u") return std::nullopt;
+    const auto digits = text.substr(at + 2, escape_length - 2);
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+    if (failure != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return unit;
+}
+
+bool is_half(std::optional<unsigned> unit, unsigned first) { return unit && *unit >= first && *unit < first + 0x400; }
+
+// Editors of JavaScript cut a character in two where they count UTF-16 units. U+FFFD stands for the halves, so that the
+// connection with all that waits on it does not end for them.
+std::string with_whole_characters(std::string_view text)
+{
+    std::string whole;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto unit = text[at] == '\\' ? escaped_unit(text, at) : std::nullopt;
+        std::size_t length = text[at] == '\\' ? 2 : 1;
+        if (unit) length = escape_length;
+        const bool pair = is_half(unit, leading) && is_half(escaped_unit(text, at + escape_length), trailing);
+        if (pair) length = 2 * escape_length;
+        if (!pair && (is_half(unit, leading) || is_half(unit, trailing)))
+            whole += "\\ufffd";
+        else
+            whole += text.substr(at, length);
+        at += length;
+    }
+    return whole;
+}
+
+json::object object_in(std::string_view text)
+{
+    auto object = jsonrpc::read_object(text);
+    if (object.empty() && text.find("\\u") != std::string_view::npos)
+        object = jsonrpc::read_object(with_whole_characters(text));
+    return object;
+}
+
 message read_v1(std::string_view bytes)
 {
     const auto parts = parts_of(bytes);
     if (parts.size() <= own_parts) return {};
-    return {std::string(parts[0]), jsonrpc::read_object(parts[1]), jsonrpc::read_object(parts[2]),
-            jsonrpc::read_object(parts[3]), jsonrpc::read_object(parts[4])};
+    return {std::string(parts[0]), object_in(parts[1]), object_in(parts[2]), object_in(parts[3]), object_in(parts[4])};
 }
 
 message read_text(std::string_view bytes)
 {
-    const auto whole = jsonrpc::read_object(bytes);
+    const auto whole = object_in(bytes);
     return {text_of(whole, "channel"), object_of(whole, "header"), object_of(whole, "parent_header"),
             object_of(whole, "metadata"), object_of(whole, "content")};
 }

@@ -151,9 +151,33 @@ def magic_timeit(line, body=None):
             seconds_text(statistics.mean(times)), seconds_text(statistics.pstdev(times)), rounds, format(loops, ','), 's' * (loops != 1)))
 
 def magic_cd(line, body=None):
-    """Change the working folder."""
-    os.chdir(os.path.expanduser(expanded(line.strip(), module.__dict__) or workspace))
+    """Change the working folder; %cd - goes back to the one before."""
+    wanted, before = expanded(line.strip(), module.__dict__) or workspace, os.getcwd()
+    if wanted == '-':
+        wanted = next((folder for folder in reversed(visited) if folder != before), None)
+        if wanted is None:
+            raise ValueError('%cd - goes back, and no other folder was the working folder before.')
+    os.chdir(os.path.expanduser(wanted))
+    visited[:] = [*visited, before, os.getcwd()][-100:] if visited[-1:] != [before] else [*visited, os.getcwd()][-100:]
     print(os.getcwd())
+
+def magic_history(line, body=None):
+    """Print the cells so far: %history [-n numbers] [-o results] [-p prompts] [-u each once] [-l LAST] [-g PATTERN] [-f FILE] [RANGE]."""
+    load_later('kernel_notebook')
+    print_history(line)
+
+def magic_load(line, body=None):
+    """Put a file's text in the place of this cell."""
+    with open(os.path.expanduser(expanded(line.strip(), module.__dict__))) as file:
+        the_shell.set_next_input('# %%load %s\n%s' % (line.strip(), file.read()), True)
+
+def magic_pinfo(line, body=None):
+    """What a name is, as name? says it."""
+    the_shell.explain(line.strip())
+
+def magic_pinfo2(line, body=None):
+    """What a name is and its source, as name?? says it."""
+    the_shell.explain(line.strip(), 1)
 
 def magic_env(line, body=None):
     """List environment variables, show one, or set one: %env NAME=value."""
@@ -167,7 +191,7 @@ def magic_env(line, body=None):
 
 def own_names(line=''):
     names = module.__dict__
-    return [name for name in sorted(names) if not name.startswith('_') and not isinstance(names[name], types.ModuleType)
+    return [name for name in sorted(names) if not name.startswith('_') and name not in given_names and not isinstance(names[name], types.ModuleType)
             and (not line.strip() or type(names[name]).__name__ in line.split())]
 
 def magic_who(line, body=None):
@@ -250,7 +274,9 @@ def magic_lsmagic(line, body=None):
     print(known_magics())
 
 magics = {name[6:]: value for name, value in list(globals().items()) if name.startswith('magic_')}
-line_magics = {name: magics[name] for name in ('time', 'timeit', 'cd', 'env', 'who', 'who_ls', 'whos', 'pip', 'run', 'config', 'reset', 'lsmagic')}
+line_magics = {name: magics[name] for name in ('time', 'timeit', 'cd', 'env', 'who', 'who_ls', 'whos', 'pip', 'run', 'config', 'reset', 'lsmagic',
+                                                    'history', 'load', 'pinfo', 'pinfo2')}
+line_magics['hist'] = magic_history
 line_magics.update(dict.fromkeys(('matplotlib', 'load_ext', 'reload_ext', 'autoreload', 'pylab', 'precision'), magic_nothing), set_env=magic_env,
                    sx=lambda line, body=None: command_output(line), system=lambda line, body=None: command_output(line),
                    pwd=lambda line, body=None: os.getcwd(), ls=lambda line, body=None: run_command('ls ' + line),

@@ -2,7 +2,7 @@
 # is printed, and what the client asks about the names of the kernel. Compiled with the first such cell or question.
 import codeop, re, rlcompleter
 
-most_told = 8 << 20                             # bytes of a display
+most_told, most_told_late = 8 << 20, 1 << 20    # bytes of a display, of one behind the end of its cell
 telling, in_telling = threading.RLock(), False
 
 # Only this text stands in both streams, so that the server knows what was printed before the event.
@@ -12,15 +12,27 @@ def tell(kind, content):
         return
     main = threading.current_thread() is threading.main_thread()
     with telling:
-        if notebook is None or in_telling:
-            return                              # of a thread that the cell left behind, or of a finalizer within this
+        if in_telling:
+            return                              # of a finalizer within this
         in_telling = True
         try:
+            if notebook is None:
+                return tell_late(kind, content)
+            data = framed({'id': current_job['id'], 'event': kind, 'content': content})
             with undisturbed() if main else contextlib.nullcontext():
                 mark(current_job['mark'][:-1] + '\x1d')
-                say({'id': current_job['id'], 'event': kind, 'content': content})
+                send(data)
         finally:
             last_written, in_telling = None, False
+
+# What threads and tasks show when their cell has ended answers no call.
+def tell_late(kind, content):
+    data = json_bytes({'event': kind, 'content': content})
+    if len(data) > most_told_late:
+        return print_error('A display is left out: it has %d bytes, and at most %d are shown once its cell has ended.\n' % (len(data), most_told_late))
+    with link_alone() as alone:
+        if kind and alone:
+            send(struct.pack('>I', 0x40000000 | len(data)) + data)
 
 def name_of_type(kind):
     return kind.__qualname__ if kind.__module__ == 'builtins' else '%s.%s' % (kind.__module__, kind.__qualname__)
@@ -75,19 +87,20 @@ def notebook_text(value, column=0, indent=0, behind=0, around=()):
 
 # A form that is no JSON, or too large, is left out.
 def bundle(made, plain):
-    shown, room = {'text/plain': plain}, most_told
+    most = most_told_late // 2 if notebook is None else most_told
+    shown, room = {'text/plain': plain}, most
     for kind, data in made.items():
         if kind == 'text/plain':
             continue
         if isinstance(data, (bytes, bytearray, memoryview)):
             data = base64.b64encode(data).decode()
         try:
-            size = len(json.dumps(data, allow_nan=False))
+            size = len(json_bytes(data))
         except (TypeError, ValueError) as problem:
             print('A display has no %s: %s' % (kind, problem), file=sys.stderr)
             continue
         if size > room:
-            print('A display has no %s: it has %d bytes, and at most %d are shown.' % (kind, size, most_told), file=sys.stderr)
+            print('A display has no %s: it has %d bytes, and at most %d are shown%s.' % (kind, size, most, ' once its cell has ended' if notebook is None else ''), file=sys.stderr)
             continue
         room -= size
         shown[str(kind)] = data
@@ -105,8 +118,10 @@ def show_in_notebook(made, plain, metadata=None, display_id=None, update=False):
         captured.append(content)
 
 def show_result(value, made):
+    plain = plain_in_notebook(value, made)
+    keep_text(plain)
     if not notebook.get('silent'):
-        tell('execute_result', {'execution_count': count, 'data': bundle(made, plain_in_notebook(value, made)), 'metadata': {}})
+        tell('execute_result', {'execution_count': count, 'data': bundle(made, plain), 'metadata': {}})
 
 # All open figures, saved or not, as notebooks show them.
 def figures_in_notebook(plt):
@@ -120,7 +135,7 @@ def error_of(problem):
     report = traceback.TracebackException(type(problem), problem, problem.__traceback__)
     without_own_frames(report, problem, sys.maxsize)
     try:
-        value = str(problem)
+        value = str.__str__(str(problem))
     except Exception:
         value = safe_repr(problem)
     return {'ename': type(problem).__name__, 'evalue': cut(value, 10000), 'traceback': cut(''.join(report.format()), 100000).rstrip('\n').split('\n')}
@@ -140,45 +155,65 @@ def begin_notebook(job, earlier):
     notebook = job['notebook']
     if earlier:
         tell('earlier', earlier)
-    folder = os.path.join(workspace, notebook.get('folder') or '.')
-    if fresh_notebook.acquire(blocking=False) and os.path.isdir(folder):
-        os.chdir(folder)                        # a notebook's own folder, from where its kernel starts
+    if fresh_notebook.acquire(blocking=False):
+        begin_in_place()
     if not notebook.get('silent'):
+        if notebook.get('store_history', True):
+            keep_input(job['code'])
         tell('execute_input', {'code': job['code'], 'execution_count': count + 1})
 
 fresh_notebook = threading.Semaphore(1)
 
+# A notebook's kernel starts in the folder of its path, or the nearest one above that is there.
+def begin_in_place():
+    os.environ.update(notebook.get('environment') or {})
+    path = folder = os.path.normpath(os.path.join(workspace, notebook.get('path') or '.'))
+    while not os.path.isdir(folder) and len(folder) > len(workspace):
+        folder = os.path.dirname(folder)
+    if folder != path:
+        os.environ['JPY_SESSION_NAME'] = path   # by which a program finds its notebook
+    if folder != os.path.normpath(workspace):
+        os.chdir(folder)
+    visited[:] = [os.getcwd()]
+
 def run_cell(job, earlier):
-    global notebook, count, captured
+    global notebook, behind_cell, count, captured
     before, captured, reply = count, None, {}
     try:
         try:
             begin_work()
             displays.clear()
+            payload.clear()
             look_for_packages()
             begin_notebook(job, earlier)
             try:
                 heed_interrupt()
-                run_source(job['code'])
+                run_source(with_call(job['code']))
+            except SystemExit:
+                if not leaves():
+                    raise
             finally:
                 reply['execution_count'] = count
                 finish_figures()
             reply['user_expressions'] = expressions(notebook.get('user_expressions') or {})
         finally:
-            running.clear()
+            end_work()
     except BaseException as problem:
         captured = None
         reply.setdefault('execution_count', count)
         reply['error'] = error_of(problem)
         tell('error', reply['error'])
+    if payload:
+        reply['payload'] = payload[:]
     if notebook.get('silent') or not notebook.get('store_history', True):
         count = before
     with telling:
-        notebook = None
+        notebook, behind_cell = None, True
     return {'ok': 'error' not in reply, 'exit': 1 if 'error' in reply else 0, 'state': reply}
 
 # The names that a client completes or asks about.
-dotted = re.compile(r'[A-Za-z_][\w.]*$')
+longest_name = 2000                             # a search for names looks no farther back
+dotted = re.compile(r'[^\W\d][\w.]*$')
 
 def names_like(text):
     completer, names = rlcompleter.Completer(module.__dict__), []
@@ -210,8 +245,8 @@ def modules_like(begin):
 
 def completions(before):
     """The matches, and the text before the cursor that they stand for."""
-    line = before.rpartition('\n')[2]
-    key = re.search(r'([A-Za-z_][\w.]*)\[(["\'])([^"\']*)$', line)
+    line = before.rpartition('\n')[2][-longest_name:]
+    key = re.search(r'([^\W\d][\w.]*)\[(["\'])([^"\']*)$', line)
     if key and (keys := keys_like(*key.groups())):
         return keys, key.group(3)
     wished = re.match(r'\s*(?:import|from)\s+(?:[\w.]+\s*,\s*)*(\w*)$', line)
@@ -229,47 +264,12 @@ def completions(before):
     return (names_like(word.group()), word.group()) if word else ([], '')
 
 def complete(question):
-    at = question.get('cursor_pos', len(question['code']))
-    matches, text = completions(question['code'][:at])
+    code, at = code_and_cursor(question)
+    matches, text = completions(code[:at])
     return {'status': 'ok', 'matches': matches, 'cursor_start': at - len(text), 'cursor_end': at, 'metadata': {}}
 
-def name_at(code, at):
-    """The dotted name at the cursor, or that of the call around it."""
-    word = re.search(r'[A-Za-z_][\w.]*$', code[:at])
-    if word or re.match(r'\w', code[at:]):
-        return (word.group() if word else '') + re.match(r'\w*', code[at:]).group()
-    depth = 0
-    for place in range(at - 1, -1, -1):
-        depth += {')': 1, '(': -1}.get(code[place], 0)
-        if depth < 0:
-            word = dotted.search(code[:place])
-            return word.group() if word else ''
-    return ''
-
-def inspect_name(question):
-    import inspect
-    name, nothing = name_at(question['code'], question.get('cursor_pos', len(question['code']))), {'status': 'ok', 'found': False, 'data': {}, 'metadata': {}}
-    try:
-        value = eval(name, module.__dict__) if name else None
-    except Exception:
-        return nothing
-    if not name:
-        return nothing
-    lines = []
-    try:
-        lines.append('Signature: %s%s' % (name, inspect.signature(value)))
-    except (TypeError, ValueError):
-        lines.append('Value:     ' + cut(safe_repr(value), 1000))
-    lines += ['Type:      ' + type(value).__name__, 'Docstring: ' + cut(inspect.getdoc(value) or '<no docstring>', 20000)]
-    if question.get('detail_level'):
-        try:
-            lines.append('Source:\n' + cut(inspect.getsource(value), 50000))
-        except (OSError, TypeError):
-            pass
-    return {**nothing, 'found': True, 'data': {'text/plain': '\n'.join(lines)}}
-
 def is_complete(question):
-    code = question['code']
+    code, _ = code_and_cursor(question)
     last = code.rstrip(' ').rpartition('\n')[2]
     indent = ' ' * (len(last) - len(last.lstrip()) + 4 * last.rstrip().endswith(':'))
     try:
@@ -284,9 +284,11 @@ def is_complete(question):
 
 def kernel_info(question):
     version = '.'.join(map(str, sys.version_info[:3]))
-    return {'status': 'ok', 'protocol_version': '5.3', 'implementation': 'container-mcp', 'implementation_version': '1', 'help_links': [],
-            'banner': 'Python %s in a sandbox' % version, 'debugger': False, 'supported_features': [],
+    return {'status': 'ok', 'protocol_version': '5.3', 'implementation': 'container-mcp', 'implementation_version': interface_version,
+            'banner': 'Python %s in a sandbox of Container-MCP' % version, 'debugger': False, 'supported_features': [],
+            'help_links': [{'text': 'Python Reference', 'url': 'https://docs.python.org/%d.%d' % sys.version_info[:2]},
+                           {'text': 'Jupyter Reference', 'url': 'https://docs.jupyter.org'}],
             'language_info': {'name': 'python', 'version': version, 'mimetype': 'text/x-python', 'file_extension': '.py', 'pygments_lexer': 'ipython3',
-                              'codemirror_mode': {'name': 'ipython', 'version': 3}, 'nbconvert_exporter': 'python'}}
+                              'codemirror_mode': {'name': 'ipython', 'version': sys.version_info[0]}, 'nbconvert_exporter': 'python'}}
 
-questions_of_clients = {'complete_request': complete, 'inspect_request': inspect_name, 'is_complete_request': is_complete, 'kernel_info_request': kernel_info}
+questions_of_clients = {'complete_request': complete, 'is_complete_request': is_complete, 'kernel_info_request': kernel_info}

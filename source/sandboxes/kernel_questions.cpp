@@ -1,3 +1,4 @@
+#include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "sandboxes/kernel_execution.hpp"
 #include "sandboxes/kernel_manager.hpp"
@@ -44,11 +45,17 @@ awaitable<> kernel_process::wait_for_change(std::shared_ptr<execution> one, cloc
         co_await changed_.wait(until + one->asking);
 }
 
+// Code that was interrupted has given up its question, and may ask another one. What a person answers counts as the
+// code's time, an installation does not.
 bool kernel_process::begin_question(json::object message)
 {
-    if (!current_->answers || current_->question_since) return false;
-    ++current_->question_count;
-    current_->question_since = clock::now();
+    if (!current_->answers) return false;
+    current_->questions.cancel_all();
+    current_->end_of_question();
+    if (object_of(message, "ask").contains("install")) {
+        ++current_->question_count;
+        current_->question_since = clock::now();
+    }
     current_->questions.spawn("kernel question", reply(shared_from_this(), current_, std::move(message)));
     return true;
 }
@@ -57,12 +64,13 @@ bool kernel_process::begin_question(json::object message)
 awaitable<> kernel_process::reply(std::shared_ptr<kernel_process> self, std::shared_ptr<execution> one,
                                   json::object message)
 {
+    const auto since = one->question_since;
     json::object answer{{"problem", "One call installs at most " + std::to_string(most_questions) + " times."}};
     if (one->question_count <= most_questions) answer = co_await one->answers(object_of(message, "ask"));
     json::object words{{"op", "reply"}, {"number", number_of(message, "number")}, {"answer", std::move(answer)}};
-    co_await self->send(std::move(words));
-    one->asking += clock::now() - *one->question_since;
-    one->question_since.reset();
+    auto sending = self->send(std::move(words));
+    co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use
+    if (one->question_since == since) one->end_of_question();
     self->changed_.notify();
 }
 
@@ -72,9 +80,10 @@ awaitable<> kernel_process::end_questions(std::shared_ptr<execution> one)
     co_await one->questions.wait_idle(question_ending_limit);
 }
 
-kernel_questions kernel_manager::answers_for(caller who, request_io& io, sandbox_record where)
+kernel_questions kernel_manager::answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person)
 {
-    return [this, who = std::move(who), &io, where = std::move(where)](json::object question) {
+    return [this, who = std::move(who), &io, where = std::move(where), person](json::object question) {
+        if (person != nullptr && question.contains("input")) return person->ask(std::move(question));
         return install(who, io, where, words_under(question, "install"));
     };
 }

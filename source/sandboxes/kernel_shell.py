@@ -34,14 +34,29 @@ class ZMQInteractiveShell:                      # programs tell notebooks by thi
     def getoutput(self, line, *values, **options):
         return command_output(line)
 
-    def explain(self, name):
-        import inspect
-        value = eval(name, module.__dict__)
+    def explain(self, name, detail=0):
+        load_later('kernel_notebook')
+        explain(name, detail)
+
+    def object_inspect(self, name, detail_level=0):
+        """What the name is: {'found', 'name', 'text'}."""
+        load_later('kernel_notebook')
         try:
-            print('Signature: %s%s' % (name, inspect.signature(value)))
-        except (TypeError, ValueError):
-            print('Type: %s\nValue: %s' % (type(value).__name__, cut(safe_repr(value), 1000)))
-        print('Docstring:\n' + (inspect.getdoc(value) or '(none)'))
+            return {'found': True, 'name': name, 'text': description(name, detail_level)}
+        except Missing:
+            return {'found': False, 'name': name}
+
+    def set_next_input(self, text, replace=False):
+        """Asks the client to put the text into the next cell, or in the place of this one."""
+        load_later('kernel_notebook')
+        if notebook is None:
+            print(text)
+        else:
+            ask_client(source='set_next_input', text=cut(str(text), 1000000), replace=bool(replace))
+
+    def ask_exit(self):
+        load_later('kernel_notebook')
+        builtins.exit()
 
     def enable_gui(self, *values):
         pass
@@ -51,7 +66,7 @@ class ZMQInteractiveShell:                      # programs tell notebooks by thi
 the_shell = ZMQInteractiveShell()
 
 assigned = re.compile(r'(\s*)([\w.\[\]\'", ]+?\s*=\s*)([!%])(?!=)\s*(.*)$')
-helped = re.compile(r'\s*(\?{1,2})?\s*([\w.]+)\s*(\?{1,2})?\s*$')
+helped = re.compile(r'\s*(\?{1,2})?\s*(%{0,2}[\w.*]+)\s*(\?{1,2})?\s*$')
 
 def call(method, *values):
     return 'get_ipython().%s(%s)' % (method, ', '.join(map(repr, values)))
@@ -68,15 +83,15 @@ def python_line(line):
         return indent + call('getoutput', text[2:])
     if text.startswith('!'):
         return indent + call('system', text[1:])
+    wish = helped.match(text)
+    if wish and (wish.group(1) or wish.group(3)):
+        return indent + call('explain', wish.group(2), len(wish.group(1) or wish.group(3)) - 1)
     if text.startswith('%') and re.match(r'%[A-Za-z_]', text):
         return indent + magic_call(text[1:])
     if found:
         return found.group(1) + found.group(2) + (call('getoutput', found.group(4)) if found.group(3) == '!' else magic_call(found.group(4)))
     if re.match(r'pip3?\s+\w', text):
         return indent + magic_call('pip ' + text.split(None, 1)[1])
-    wish = helped.match(text)
-    if wish and (wish.group(1) or wish.group(3)):
-        return indent + call('explain', wish.group(2))
     return None
 
 def whole_cell(source):
@@ -101,7 +116,7 @@ def replaced(lines, at):
     return True
 
 def without_magics(source, problem=None):
-    if source.lstrip().startswith('%%'):
+    if source.lstrip().startswith('%%') and not helped.match(source):
         return whole_cell(source.lstrip(' \t'))
     lines = source.split('\n')
     for _ in range(len(lines) + 1):

@@ -90,7 +90,7 @@ shows = dict(HTML=HTML, Markdown=Markdown, Latex=Latex, SVG=SVG, JSON=JSON, GeoJ
              **{'display_' + form: shown_with(kind, '_repr_%s_' % form) for form, kind in
                 (('html', 'text/html'), ('markdown', 'text/markdown'), ('latex', 'text/latex'), ('png', 'image/png'), ('svg', 'image/svg+xml'), ('json', 'application/json'))})
 names_of = {
-    'IPython': dict(get_ipython=get_ipython, display=display, version_info=(8, 0, 0), __version__='8.0.0', __path__=[]),
+    'IPython': dict(get_ipython=get_ipython, display=display, version_info=tuple(map(int, interface_version.split('.'))), __version__=interface_version, __path__=[]),
     'IPython.display': shows,
     'IPython.core': dict(__path__=[]),
     'IPython.core.display': shows,

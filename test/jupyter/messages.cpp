@@ -103,3 +103,21 @@ TEST_CASE("ids are UUIDs of version 4, and differ")
     }
     CHECK(all.size() == 100);
 }
+
+TEST_CASE("half a character in a message is one that cannot be shown, and the message is taken")
+{
+    const auto code_in = [](std::string_view escaped) {
+        const std::string content = R"({"code":")" + std::string(escaped) + R"("})";
+        const auto heard = read_message(
+            R"({"channel":"shell","header":{"msg_type":"execute_request"},"content":)" + content + "}", framing::json);
+        REQUIRE(heard);
+        return std::string(heard->content.at("code").as_string());
+    };
+    CHECK(code_in(R"(x\ud83d)") == "x\xef\xbf\xbd");
+    CHECK(code_in(R"(\ude00x)") == "\xef\xbf\xbdx");
+    CHECK(code_in(R"(\ud83d\ud83d\ude00\ude00)") == "\xef\xbf\xbd\xf0\x9f\x98\x80\xef\xbf\xbd");
+    CHECK(code_in(R"(\\ud83d\ud83d)") == "\\ud83d\xef\xbf\xbd");
+    CHECK(code_in(R"(\ud83d\ude00)") == "\xf0\x9f\x98\x80");
+    CHECK(!read_message(R"({"channel":"shell","header":{"msg_type":"\ud83d)", framing::json));
+    CHECK(!read_message(R"({"header":"\u00zz\ud83d"})", framing::json));
+}

@@ -99,6 +99,16 @@ class Displays(Notebook):
         self.assertEqual([path.read_text() for path in (self.place / ".displays").iterdir()], ["<p>2</p>"])
         self.assertEqual(len(self.shown()), 1)
 
+    def test_what_would_open_a_browser_is_displayed(self):
+        for name, text in (("bokeh/__init__.py", ""), ("bokeh/io/__init__.py", "from bokeh.io.showing import show\n"), ("bokeh/io/showing.py", "def show(value): raise SystemExit('a window')\n"),
+                           ("bokeh/embed.py", "def file_html(value, resources): return resources + value\n"), ("bokeh/resources.py", "CDN = '<p>of bokeh: '\n")):
+            path = self.place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self.printed("import bokeh.io\nbokeh.io.show('plot')")
+        (kinds, files), = self.shown()
+        self.assertEqual((self.place / files["text/html"]).read_text(), "<p>of bokeh: plot")
+
     def test_a_semicolon_hides_the_value(self):
         self.assertIsNone(self.run_cell("5;"))
         self.assertIsNone(self.run_cell("None"))
@@ -181,7 +191,7 @@ class Magics(Notebook):
         self.assertRegex(self.fails("%%nothing\nx"), r"NameError: %%nothing is no magic for a whole cell")
 
     def test_text_and_expressions_that_look_like_magics_stay(self):
-        self.assertEqual(self.run_cell("a, b = 7, 4\ntext = '''\n%cd\n!ls\n'''\n(a\n%b), text"), [3, "\n%cd\n!ls\n"])
+        self.assertEqual(self.run_cell("a, b = 7, 4\ntext = '''\n%cd\n!ls\n'''\n[(a\n%b), text]"), [3, "\n%cd\n!ls\n"])
         self.assertEqual(self.printed("text = '''\n!ls\n'''\n!echo one\nprint(text)"), "one\n\n!ls\n\n")
         self.assertIn("SyntaxError", self.fails("x = = 3 % 2"))
 
