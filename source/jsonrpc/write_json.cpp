@@ -97,8 +97,13 @@ void write_object(std::string& out, const json::object& object)
 
 void write_double(std::string& out, double number)
 {
-    if (std::isfinite(number)) return write_number(out, number);
-    out += "null";
+    if (!std::isfinite(number)) {
+        out += "null";
+        return;
+    }
+    const auto begin = out.size();
+    write_number(out, number);
+    if (out.find_first_not_of("-0123456789", begin) == std::string::npos) out += ".0";
 }
 
 void write(std::string& out, const json::value& value)

@@ -7,7 +7,8 @@
 namespace cmcp::jsonrpc {
 
 /// The value as JSON text that every strict parser reads. Bytes that are not UTF-8 become U+FFFD; numbers are the
-/// shortest decimal that reads back the same (41.6, not 4.16E1); numbers that are not finite become null.
+/// shortest decimal that reads back the same (41.6, not 4.16E1), a double with a point or an exponent (2.0), so that it
+/// stays one; numbers that are not finite become null.
 std::string write_json(const json::value& value);
 std::string write_json(const json::object& object);
 std::string write_json(std::string_view text);  ///< as a JSON string, quoted

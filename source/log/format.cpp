@@ -92,6 +92,13 @@ void append_list(std::string& out, const json::array& words)
     }
 }
 
+// For people 2000 says as much as 2000.0.
+std::string without_point(std::string number, bool is_double)
+{
+    if (is_double && number.ends_with(".0")) number.resize(number.size() - 2);
+    return number;
+}
+
 void append_text_value(std::string& out, const field_value& value)
 {
     const auto* text = std::get_if<std::string_view>(&value);
@@ -102,7 +109,7 @@ void append_text_value(std::string& out, const field_value& value)
     else if (const auto& other = std::get<json::value>(value); is_list_of_words(other))
         append_list(out, other.get_array());
     else
-        out += shortened(escape_controls(jsonrpc::write_json(other)));
+        out += without_point(shortened(escape_controls(jsonrpc::write_json(other))), other.is_double());
 }
 
 // A nested value that was cut is no JSON any more: it goes out as a string.

@@ -4,7 +4,7 @@
 # replaced because the original writes a line in two pieces: threads and processes would tear each other's lines.
 # The workspace comes last on the path: a file named json.py must not stand in for the standard library.
 # A forked child that falls off the end of the caller's code must not report a result of its own.
-import builtins, io, os, sys, types, linecache
+import _thread, linecache
 
 class Output(io.TextIOWrapper):
     whole = False
@@ -33,44 +33,14 @@ builtins.print = print
 def wrapped(stream, name):
     if stream is None:
         return None
-    made = Output(stream.detach(), encoding='utf-8', errors='backslashreplace', line_buffering=True)
+    made = Output(raw_of(stream), encoding='utf-8', errors='backslashreplace', line_buffering=True)
     made.mode = 'w'
     return made
 
-def has_json_form(value):
-    todo, seen = [(value, 0)], 0
-    while todo:
-        item, depth = todo.pop()
-        seen += 1
-        if depth > 60 or seen > 500000:
-            return False
-        if isinstance(item, int) and not -2**63 <= item < 2**64:
-            return False
-        if isinstance(item, dict):
-            todo.extend((part, depth + 1) for part in item.values())
-        elif isinstance(item, (list, tuple)):
-            todo.extend((part, depth + 1) for part in item)
-    return True
-
-def cut(text, most):
-    return text if len(text) <= most else '%s... (%d more characters)' % (text[:most], len(text) - most)
-
-def shown(value):
-    try:
-        return cut(repr(value), 100000)
-    except BaseException as problem:
-        return '<%s object, its repr() raised %s>' % (type(value).__name__, type(problem).__name__)
-
+# {"value": …}, or {"repr": …} where JSON would not give the value back.
 def encoded(value):
-    import json
-    try:
-        if has_json_form(value):
-            data = json.dumps(value, allow_nan=False, ensure_ascii=False).encode('utf-8')
-            if len(data) <= 1000000:
-                return data
-    except BaseException:
-        pass
-    return json.dumps(shown(value)).encode('ascii')
+    form, is_repr = value_and_form(value)
+    return json_bytes({'repr' if is_repr else 'value': form})
 
 def report(names):
     if '_' not in names or os.getpid() != owner:
@@ -89,26 +59,14 @@ def show(problem):
     if sys.excepthook is not sys.__excepthook__:
         return sys.excepthook(type(problem), problem, trace)
     import traceback
-    if sys.stderr is not None:
-        traceback.print_exception(type(problem), problem, trace, file=sys.stderr)
-
-def exit_status(code):
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code
-    try:
-        print(code, file=sys.stderr)
-    except BaseException:
-        pass
-    return 1
+    print_error(''.join(traceback.format_exception(type(problem), problem, trace)))
 
 def run(module, source):
     try:
         exec(compile(source, '<code>', 'exec', dont_inherit=True), module.__dict__)
         return 0
     except SystemExit as problem:
-        return exit_status(problem.code)
+        return exit_value(getattr(problem, 'code', None))
     except BaseException as problem:
         try:
             show(problem)
@@ -120,8 +78,43 @@ def read_source():
     with open(3, 'rb') as file:
         data = file.read()
     text = data.decode('utf-8', 'replace')
-    linecache.cache['<code>'] = (len(text), None, text.splitlines(True), '<code>')
+    linecache.cache['<code>'] = linecache.cache[main_path] = (len(text), None, text.splitlines(True), '<code>')
     return text
+
+# The code stands in no file of the working folder; workers that are started anew run it from one that goes with the run.
+def file_for_workers(path):
+    global worker_file
+    if path != main_path:
+        return path
+    if worker_file is None:
+        import atexit, tempfile
+        descriptor, worker_file = tempfile.mkstemp('.py', 'code-')
+        with open(descriptor, 'w', encoding='utf-8') as file:
+            file.write(''.join(linecache.cache[main_path][2]))
+        atexit.register(remove_file, worker_file, os.getpid())
+    return worker_file
+
+# Workers that are started anew (spawn, forkserver) run the main module again, from a file.
+def patch_spawn(spawn, main_file):
+    plain = spawn.get_preparation_data
+
+    def get_preparation_data(*values, **options):
+        made = plain(*values, **options)
+        if 'init_main_from_path' in made:
+            made['init_main_from_path'] = main_file(made['init_main_from_path'])
+        return made
+
+    spawn.get_preparation_data = get_preparation_data
+
+def remove_file(name, made_by):
+    if os.getpid() == made_by:
+        os.unlink(name)
+
+def save_shown(value, ending, make):
+    data, name = make(value), free_name(ending)
+    with open(name, 'wb') as file:
+        file.write(data if isinstance(data, bytes) else data.encode('utf-8', 'replace'))
+    print_error('show() has saved %s.\n' % name)
 
 def flush():
     for stream in (sys.stdout, sys.stderr):
@@ -146,6 +139,8 @@ def practise():
 # A run begins.
 
 owner = os.getpid()
+os.environ.setdefault('PYTHONUNBUFFERED', '1')   # of programs that the code starts, which may be ended before they flush
+_thread.stack_size(1 << 20)                      # counts against the limit of memory with its whole size
 try:
     os.set_inheritable(4, False)
 except OSError:
@@ -155,12 +150,16 @@ sys.stderr = sys.__stderr__ = wrapped(sys.stderr, '<stderr>')
 for folder in (os.getcwd(), sys.argv[1], '/run/container-mcp/python'):
     if folder not in sys.path:
         sys.path.append(folder)
-if 'figures' in sys.argv[2:]:
-    _install_figures()
-sys.argv = ['']
+# As of a script in the working folder, where code looks for its files.
+main_path, worker_file = os.path.join(os.getcwd(), '__main__.py'), None
+when_imported({'multiprocessing.spawn': lambda spawn: patch_spawn(spawn, file_for_workers), 'webbrowser': patch_webbrowser,
+               **(hooks_of_figures(save_shown) if 'figures' in sys.argv[2:] else {})})
+sys.argv = [main_path]
 own = sys.modules['__main__']
 module = sys.modules['__main__'] = types.ModuleType('__main__')
-module.__builtins__ = __builtins__
+if '__mp_main__' in sys.modules:            # the main module under the name that workers give it
+    sys.modules['__mp_main__'] = module
+module.__builtins__, module.__file__ = __builtins__, main_path
 status = run(module, read_source())
 report(module.__dict__)
 flush()

@@ -8,17 +8,19 @@
 
 namespace cmcp {
 
-// The Python program (for `python3 -c`) that runs a caller's code as a script would be run. It reads the code from
-// descriptor 3 and writes the JSON form of the variable `_`, when there is one, to descriptor 4.
-// Its first argument is the workspace's path inside, which is made importable, after the standard library. With
-// "figures" as the second, open figures become files: python_figures stands before it then.
+// The Python program (for `python3 -c`), behind python_common and python_figures, that runs a caller's code as a script
+// would be run. It reads the code from descriptor 3 and writes the variable `_`, when there is one, to descriptor 4:
+// {"value": …}, or
+// {"repr": text} where JSON would not give the value back. Its first argument is the workspace's path inside, which is
+// made importable, after the standard library. With "figures" as the second, figures that are shown become files.
 extern const std::string_view python_bootstrap;
 namespace {
 
 // All runs have the same text, so that one loaded interpreter serves them all.
 const std::string& python_program()
 {
-    static const std::string text = std::string(python_figures) + std::string(python_bootstrap);
+    static const std::string text =
+        std::string(python_common) + std::string(python_figures) + std::string(python_bootstrap);
     return text;
 }
 

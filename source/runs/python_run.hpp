@@ -11,9 +11,10 @@
 
 namespace cmcp {
 
-/// Python text to stand before a program. Defines _install_figures(), which makes matplotlib's show() save the open
-/// figures that were not saved yet as plot-1.png, plot-2.png, … in the working folder. Costs nothing until matplotlib
-/// is imported.
+/// Python text to stand before the programs of scripts and of kernels: values as JSON, exit values, streams.
+extern const std::string_view python_common;
+
+/// Python text for both, behind python_common: files in place of the windows that code opens to show figures.
 extern const std::string_view python_figures;
 
 /// The surroundings of a Python run.

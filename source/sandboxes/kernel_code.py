@@ -1,5 +1,8 @@
 # Code of callers: read, run and shown as a notebook does it. Names that it has are those of a module of its own.
-import ast, builtins, contextlib, importlib, importlib.util, io, json, linecache, os, queue, resource, signal, site, struct, sys, threading, time, traceback, types
+import __future__, ast, contextlib, fcntl, importlib, importlib.util, linecache, queue, resource, signal, site, struct, threading, time, traceback
+
+signal, time, traceback = map(own_copy_of, (signal, time, traceback))
+first_path = sys.path[:]
 
 module = sys.modules['__main__'] = types.ModuleType('__main__')
 module.__builtins__ = __builtins__
@@ -39,9 +42,30 @@ def look_for_packages():
 
 def load_later(name):
     """Runs one of the later programs among these names, once."""
-    program = later.pop(name, None)
-    if program is not None:
-        exec(compile(program, '<%s>' % name, 'exec'), globals())
+    with loading:
+        keep_source(name)
+        program = later.pop(name, None)
+        if program is not None:
+            with undisturbed() if threading.current_thread() is threading.main_thread() else contextlib.nullcontext():
+                run_own(program, '<%s>' % name)
+
+loading = threading.RLock()
+
+def taken_later(program, *names):
+    """Functions that a later program defines, which is run when one of them is first called."""
+    for name in names:
+        def first_call(*values, name=name, **options):
+            load_later(program)
+            return globals()[name](*values, **options)
+        globals()[name] = first_call
+
+# The folders of the code, which may have a module random.py, are not searched for what our programs import.
+def run_own(program, name):
+    kept, sys.path = sys.path, first_path[:]
+    try:
+        exec(compile(program, name, 'exec'), globals())
+    finally:
+        sys.path = kept
 
 def shell():
     load_later('kernel_magics')
@@ -51,35 +75,19 @@ def get_ipython():
     """The notebook's shell: magics, commands, names of the code."""
     return shell()
 
-get_ipython.__module__ = 'builtins'
-
 def no_input(prompt=''):
-    raise RuntimeError('input() has nobody to ask here: assign the value to a variable in the code, or read it from a file of the sandbox.')
+    """Asks the person before the notebook for a line."""
+    return typed('input', prompt, False)
 
-builtins.display, builtins.get_ipython, builtins.input = display, get_ipython, no_input
+for one, name in ((display, 'display'), (get_ipython, 'get_ipython'), (no_input, 'input')):
+    one.__module__, one.__qualname__ = 'builtins', name
+    setattr(builtins, name, one)
 
-# Names of the notebook's own modules, and functions of others that show things, are ours.
+# Where IPython is not installed, a stand-in is imported.
 class Finder:
-    changed = {'plotly.basedatatypes', 'plotly.io._renderers', 'altair.vegalite.v4.api', 'altair.vegalite.v5.api',
-               'IPython.core.display_functions', 'IPython.core.display', 'IPython.core.getipython'}
-
     def find_spec(self, name, path=None, target=None):
-        if name == 'IPython':
-            return self.stand_in(name)
-        if name not in self.changed:
+        if name != 'IPython':
             return None
-        self.changed.discard(name)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return spec
-        load = spec.loader.exec_module
-        def exec_module(loaded):
-            load(loaded)
-            take_over(loaded)
-        spec.loader.exec_module = exec_module
-        return spec
-
-    def stand_in(self, name):
         sys.meta_path.remove(self)
         try:
             found = importlib.util.find_spec(name)
@@ -90,50 +98,51 @@ class Finder:
             return importlib.util.find_spec(name)
         return None
 
-def show_figure(figure, *values, **options):
-    if isinstance(figure, dict):
-        from plotly.graph_objects import Figure
-        figure = Figure(figure)
-    display(figure)
-
-# Their own functions want a browser, or a page with megabytes of scripts.
+# Functions of others that show things, or belong to a notebook, are ours.
 def take_over(loaded):
-    if loaded.__name__ == 'plotly.basedatatypes':
-        loaded.BaseFigure.show = show_figure
-        loaded.BaseFigure._ipython_display_ = lambda figure: display(figure)
-        return
-    if loaded.__name__ == 'plotly.io._renderers':
-        loaded.show = show_figure
-        return
-    if loaded.__name__.startswith('altair.'):
-        loaded.TopLevelMixin.show = lambda chart, *values, **options: display(chart)
-        return
     for one in (display, update_display, publish_display_data, clear_output, get_ipython):
         if one.__name__ in vars(loaded):
             setattr(loaded, one.__name__, one)
 
+# Their modules are patched by later programs.
+of_figures = ('matplotlib.pyplot', 'plotly.basedatatypes', 'plotly.io._renderers', 'bokeh.io.showing', 'PIL.Image', 'altair.vegalite.v4.api', 'altair.vegalite.v5.api',
+              'altair.vegalite.v6.api', 'webbrowser')
+taken_later('kernel_figures', 'patch_figures')
+taken_later('kernel_forms', 'plotly_forms', 'chart_forms', 'text_of_page', 'kept_form')
+taken_later('kernel_workers', 'tell_of_workers')
+when_imported({**dict.fromkeys(of_figures, lambda loaded: patch_figures(loaded)), 'multiprocessing.reduction': lambda loaded: tell_of_workers(loaded),
+               **dict.fromkeys(('IPython.core.display_functions', 'IPython.core.display', 'IPython.core.getipython'), take_over)})
 sys.meta_path.insert(0, Finder())
-def json_form(value):
-    try:
-        text = json.dumps(value, allow_nan=False)
-        if len(text) <= 1000000:
-            return json.loads(text)
-    except BaseException:
-        pass
-    return safe_repr(value)
 
 def code_name(number):
     return 'In[%d]' % number
 
+last_line = 0
+
+# Runs a line of ours as the last one of the cell, so that warnings name that.
+def in_cell(line, **names):
+    exec(compile('\n' * (last_line - 1) + line, code_name(count), 'exec'), {**names, '__name__': '__main__'})
+
 def remember(source):
-    name = code_name(count)
+    global last_line
+    name, last_line = code_name(count), len(source.splitlines())
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     return name
+
+# Code that was copied from within a function begins with an indent.
+def without_margin(source):
+    first = next((line for line in source.split('\n') if line.strip()), '')
+    margin = first[:len(first) - len(first.lstrip())]
+    return '\n'.join(line.removeprefix(margin) for line in source.split('\n'))
 
 def parsed(source, name):
     """The code as Python; with magics and commands where it is none."""
     try:
         return ast.parse(source, name)
+    except IndentationError as problem:
+        if source == (moved := without_margin(source)):
+            raise
+        return parsed(moved, name)
     except SyntaxError as problem:
         if not any(mark in source for mark in '%!?') and 'pip' not in source:
             raise
@@ -141,11 +150,19 @@ def parsed(source, name):
         return ast.parse(without_magics(source, problem), name)
 
 awaiting = getattr(ast, 'PyCF_ALLOW_TOP_LEVEL_AWAIT', 0)
+features = 0                                    # of __future__, from the cell on that imports them
 
 async def evaluate(tree, name, mode):
-    code = compile(tree, name, mode, awaiting, dont_inherit=True)
+    code = compile(tree, name, mode, awaiting | features, dont_inherit=True)
     value = eval(code, module.__dict__)
     return await value if code.co_flags & 0x80 else value       # CO_COROUTINE
+
+def add_features(tree):
+    global features
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == '__future__':
+            for each in node.names:
+                features |= getattr(getattr(__future__, each.name, None), 'compiler_flag', 0)
 
 def interactivity():
     chosen = getattr(sys.modules.get('IPython.core.interactiveshell'), 'InteractiveShell', None)
@@ -157,6 +174,7 @@ async def execute(source):
     count, timed = count + 1, False
     name = remember(source)
     tree = parsed(source, name)
+    add_features(tree)
     begun = (time.perf_counter(), processor_time()) if timed else None
     try:
         return await evaluate_all(tree, name, source)
@@ -186,6 +204,8 @@ def result_of(value):
         if names[name] is None:
             del names[name]
     names['_'] = value
+    if notebook is not None:
+        keep_result(value)
     if method_of(value, '_ipython_display_') and not is_one_of(value, 'plotly.basedatatypes', 'BaseFigure'):
         show_value(value)
         return {}
@@ -193,52 +213,20 @@ def result_of(value):
     if notebook is not None:
         show_result(value, made)
         return {}
-    return {'result': show_forms(made, plain_form(value, made), True) if made else json_form(value)}
+    if made:
+        return {'result': show_forms(made, plain_form(value, made), True)}
+    if 'Lines' in globals() and type(value) is Lines:
+        value = list(value)                     # what a command printed
+    form, is_repr = value_and_form(value)
+    return {'result': form, 'result_is_repr': True} if is_repr else {'result': form}
 
 # The loop of asynchronous code lives from call to call. Code that has to do with it runs inside of it.
 loop, waiter, context = None, None, None
 
-def the_loop():
-    global loop, waiter, context
-    if loop is None or loop.is_closed():
-        import asyncio, concurrent.futures, contextvars
-        loop, context = asyncio.new_event_loop(), contextvars.copy_context()
-        waiter = waiter or concurrent.futures.ThreadPoolExecutor(1)
-        asyncio.set_event_loop(loop)
-        plain_run = asyncio.run
-        def run(*values, **options):            # a script's way to begin its own
-            here = asyncio._get_running_loop()
-            if here is not loop:
-                return plain_run(*values, **options)
-            asyncio._set_running_loop(None)
-            try:
-                return plain_run(*values, **options)
-            finally:
-                asyncio._set_running_loop(here)
-                asyncio.set_event_loop(loop)
-        run.__doc__, run.__module__ = plain_run.__doc__, 'asyncio'
-        if plain_run.__module__ != 'asyncio':
-            asyncio.run = run
-    return loop
+taken_later('kernel_loop', 'in_loop')
 
 def wants_loop(source):
     return loop is not None or 'await' in source or 'async' in source
-
-def in_loop(work):
-    try:
-        task = the_loop().create_task(work, context=context)
-    except TypeError:                           # Python before 3.11
-        task = loop.create_task(work)
-    try:
-        return loop.run_until_complete(task)
-    except KeyboardInterrupt:
-        if not task.done():
-            task.cancel()
-            try:
-                loop.run_until_complete(task)
-            except BaseException:
-                pass
-        raise
 
 def run_source(source):
     work = execute(source)

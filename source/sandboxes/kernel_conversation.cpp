@@ -36,6 +36,9 @@ public:
         co_await to_.show(std::move(kind), std::move(content));
     }
 
+    std::shared_ptr<kernel_listener> after_the_end() override { return to_.after_the_end(); }
+    awaitable<json::object> ask(json::object question) override { return to_.ask(std::move(question)); }
+
 private:
     kernel_listener& to_;
     words loss_;
@@ -76,7 +79,7 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
     listener_of_new_kernel listener(to,
                                     [&revived](const json::object& earlier) { return loss_before(revived, earlier); });
     auto answer = co_await process->converse(std::move(message), listener, limit,
-                                             answers_for(std::move(who), io, std::move(where)));
+                                             answers_for(std::move(who), io, std::move(where), &to));
     one->why_ended.clear();
     if (answer.lost && process->end()) answer.reason = lost_note(*process->end(), config_);
     if (answer.timed_out && answer.reason.empty())

@@ -1,6 +1,6 @@
 # What code shows beside what it prints. A value's forms are those that notebooks ask it for. Text goes to standard
 # output in its place; every other form becomes a file of the workspace, which the answer names.
-import base64, json, os, sys
+import base64
 
 forms = {'_repr_html_': 'text/html', '_repr_markdown_': 'text/markdown', '_repr_svg_': 'image/svg+xml', '_repr_png_': 'image/png',
          '_repr_pdf_': 'application/pdf', '_repr_jpeg_': 'image/jpeg', '_repr_latex_': 'text/latex', '_repr_json_': 'application/json',
@@ -13,16 +13,15 @@ most_shown, most_files, longest_file = 100, 60, 8 << 20
 displays_folder = '.displays'
 displays = []
 notebook = None                                 # the cell of a client that takes forms as they are (kernel_notebook.py)
+behind_cell = False                             # the latest code was one, and what it left behind shows on
+payload = []                                    # what such a cell asks of its client (kernel_asking.py)
+inputs, results, visited = [''], {}, []         # In, Out and folders of such cells (kernel_history.py)
+given_names = set()                             # names of the code that stand for these
+interface_version = '8.0.0'                     # of the IPython that code finds here
 captured = None                                 # displays of such a cell that go nowhere else
 
-def cut(text, most):
-    return text if len(text) <= most else '%s... (%d more characters)' % (text[:most], len(text) - most)
-
-def safe_repr(value):
-    try:
-        return cut(repr(value), 100000)
-    except Exception as problem:
-        return '<%s object, its repr() raised %s>' % (type(value).__name__, type(problem).__name__)
+def client_shows():
+    return notebook is not None or behind_cell
 
 # An object that answers to every name has no form.
 def method_of(value, name):
@@ -45,31 +44,12 @@ def form_of(method, *values, **options):
     return made[0] if isinstance(made, tuple) and made else made
 
 def figure_picture(figure):
-    import io
     figure._cmcp_saved = True
     if len(figure.get_children()) < 2:          # its background alone
         return None
     data = io.BytesIO()
-    figure.savefig(data, format='png', bbox_inches='tight')
+    in_cell("save(data, format='png', bbox_inches='tight')", save=figure.savefig, data=data)
     return data.getvalue()
-
-def plotly_forms(figure):
-    import importlib.util
-    made = {'application/vnd.plotly.v1+json': json.loads(figure.to_json()),
-            'text/html': figure.to_html(include_plotlyjs='cdn')}
-    if importlib.util.find_spec('kaleido'):
-        made['image/png'] = figure.to_image('png')
-    return made
-
-def chart_forms(chart):
-    import importlib.util
-    spec = chart.to_dict()
-    version = spec.get('$schema', 'v5').rpartition('/v')[2].split('.')[0]
-    made = {'application/vnd.vegalite.v%s+json' % version: spec}
-    if importlib.util.find_spec('vl_convert'):
-        import vl_convert
-        made['image/png'] = vl_convert.vegalite_to_png(spec)
-    return made
 
 def is_one_of(value, module, name):
     kind = getattr(sys.modules.get(module), name, None)
@@ -96,23 +76,6 @@ def forms_of(value):
             made[kind] = data
     return made
 
-def text_of_page(page):
-    import html.parser
-    words = []
-    class Reader(html.parser.HTMLParser):
-        hidden = 0
-        def handle_starttag(self, tag, attributes):
-            self.hidden += tag in ('script', 'style')
-            words.append('\n' if tag in ('p', 'div', 'br', 'tr', 'li', 'table', 'h1', 'h2', 'h3', 'h4') else '\t' if tag in ('td', 'th') else '')
-        def handle_endtag(self, tag):
-            self.hidden -= tag in ('script', 'style')
-        def handle_data(self, text):
-            if not self.hidden:
-                words.append(' '.join(text.split()) + (' ' if text[-1:].isspace() else ''))
-    Reader().feed(page)
-    lines = (line.strip() for line in ''.join(words).split('\n'))
-    return cut('\n'.join(line for line in lines if line), 4000)
-
 # "<HTML object>" says nothing where there is another form.
 def text_of_forms(made, plain):
     for kind in ('text/markdown', 'text/latex'):
@@ -124,45 +87,6 @@ def text_of_forms(made, plain):
     if says_nothing and 'application/json' in made:
         return cut(json.dumps(made['application/json'], default=str), 4000)
     return plain
-
-def bytes_of(kind, data):
-    if isinstance(data, (bytes, bytearray, memoryview)):
-        return bytes(data)
-    if isinstance(data, str):
-        return base64.b64decode(data) if kind in pictures or kind == 'application/pdf' else data.encode('utf-8', 'replace')
-    return json.dumps(data, default=str).encode()
-
-# The oldest files give way, so that no loop fills the workspace.
-def free_file(ending):
-    folder = os.path.join(workspace, displays_folder)
-    os.makedirs(folder, exist_ok=True)
-    numbers = sorted(name for name in os.listdir(folder) if name[:4].isdigit())
-    for name in numbers[:max(0, len(numbers) - most_files + 1)]:
-        os.unlink(os.path.join(folder, name))
-    number = int(numbers[-1][:4]) + 1 if numbers else 1
-    if number > 9999:
-        for name in numbers:
-            os.unlink(os.path.join(folder, name))
-        number = 1
-    return '%s/%04d.%s' % (displays_folder, number, ending)
-
-def kept_form(kind, data):
-    """Path relative to the workspace; None: it is text, or could not be kept."""
-    ending = endings.get(kind) or ('json' if kind.endswith('json') else None)
-    if ending is None:
-        return None
-    try:
-        data = bytes_of(kind, data)
-        if len(data) > longest_file:
-            print('A display of %d bytes is not kept: at most %d are.' % (len(data), longest_file), file=sys.stderr)
-            return None
-        name = free_file(ending)
-        with open(os.path.join(workspace, name), 'xb') as file:
-            file.write(data)
-        return name
-    except (OSError, ValueError) as problem:
-        print('A display could not be kept: %s' % problem, file=sys.stderr)
-        return None
 
 def noted(kinds, files, is_result=False):
     if len(displays) < most_shown:
@@ -188,7 +112,7 @@ def show_value(value, **about):
     if method:
         return form_of(method)
     made = forms_of(value)
-    if notebook is not None:
+    if client_shows():
         return show_in_notebook(made, plain_in_notebook(value, made), **about)
     print(show_forms(made, plain_form(value, made)))
 
@@ -210,7 +134,7 @@ def display(*objs, include=None, exclude=None, metadata=None, transient=None, di
     for value in objs:
         if not raw:
             show_value(value, **about)
-        elif notebook is not None:
+        elif client_shows():
             show_in_notebook(value, str(value.get('text/plain', '')), **about)
         else:
             print(show_forms(value, str(value.get('text/plain', ''))))
@@ -224,7 +148,7 @@ def publish_display_data(data, metadata=None, update=False, transient=None, **op
 
 # Text that was printed stays.
 def clear_output(wait=False):
-    if notebook is not None:
+    if client_shows():
         return tell('clear_output', {'wait': bool(wait)})
     for one in displays:
         for name in one['files'].values():
@@ -242,16 +166,39 @@ def show_figures():
     plt = sys.modules.get('matplotlib.pyplot')
     if plt is None or not hasattr(plt, 'get_fignums') or not plt.get_fignums():
         return
-    plt.show()
+    in_cell('show()', show=plt.show)
     if close_figures:
         plt.close('all')
 
 def show_at_once(plt):
-    if notebook is not None:
+    if client_shows():
         figures_in_notebook(plt)
-    return notebook is not None
+    return client_shows()
 
 def figure_shown(figure, name):
     size = '<Figure size %gx%g with %d Axes>' % (*(figure.get_size_inches() * figure.dpi), len(figure.axes))
     noted(['text/plain'] + ['image/png'] * bool(name), {'image/png': name} if name else {})
     print('%s [%s]' % (size, name) if name else size)
+
+# Only the client of a notebook's cell has a person before it, and only the cell itself may ask.
+def person_is_there():
+    return notebook is not None and notebook.get('allow_stdin') and os.getpid() == owner and threading.current_thread() is threading.main_thread()
+
+def typed(name, prompt, hidden):
+    if person_is_there():
+        return ask_person(prompt, hidden)
+    raise RuntimeError('%s() has nobody to ask here for input: assign the value to a variable in the code, or read it from a file of the sandbox.' % name)
+
+def read_password(prompt='Password: ', stream=None):
+    """Asks the person before the notebook for a line that is not shown."""
+    return typed('getpass', prompt, True)
+
+import getpass as for_passwords
+read_password.__module__, read_password.__qualname__ = 'getpass', 'getpass'
+for_passwords.getpass = for_passwords.unix_getpass = read_password
+
+# By which inspect finds the source of our functions.
+def keep_source(name):
+    if name in later:
+        file = '<%s>' % name
+        linecache.cache[file] = (len(later[name]), None, later[name].splitlines(True), file)

@@ -1,6 +1,8 @@
 # A thread reads the socket, so that an interrupt arrives while code runs; the code runs in the main thread, where
 # signals are delivered. What the code prints after its end belongs to the run after it.
 
+import errno
+
 # In a notebook's cell, what is written to the other stream waits until the server has what was written to this one.
 last_written = None
 
@@ -13,23 +15,43 @@ class Stream(io.TextIOWrapper):
             last_written = self
         return super().write(text)
 
-def wrapped(stream):
-    return Stream(stream.detach(), encoding='utf-8', errors='backslashreplace', line_buffering=True, write_through=True)
+def wrapped(raw):
+    raw.waits_for_line = True
+    return Stream(raw, encoding='utf-8', errors='backslashreplace', line_buffering=True, write_through=True)
 
-sys.stdout = sys.__stdout__ = wrapped(sys.stdout)
-sys.stderr = sys.__stderr__ = wrapped(sys.stderr)
-out, err, link = os.dup(1), os.dup(2), os.dup(3)
+# Code that closes descriptors closes those with low numbers.
+def out_of_the_way(number):
+    try:
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 200)
+    except OSError:
+        return os.dup(number)
+
+sys.stdout = sys.__stdout__ = wrapped(raw_of(sys.stdout))
+sys.stderr = sys.__stderr__ = wrapped(raw_of(sys.stderr))
+out, err, link = map(out_of_the_way, (1, 2, 3))
 os.close(3)
 owner = os.getpid()
+os.environ.setdefault('PYTHONUNBUFFERED', '1')   # of programs that the code starts, which may be ended before they flush
+threading.stack_size(1 << 20)                     # counts against the limit of memory with its whole size
 jobs, replies = queue.SimpleQueue(), queue.SimpleQueue()
 running, whole, pending = threading.Event(), threading.Event(), threading.Event()
+noticed, work_began, current_job = False, 0, None
 beginning = threading.Lock()
 handed_back = threading.Semaphore(0)
+
+def end_without_link():
+    try:
+        os.write(2, b'The kernel ends here: its code has closed the descriptor by which the server speaks to it.\n')
+    finally:
+        os._exit(70)
 
 def read_exactly(count):
     data = b''
     while len(data) < count:
-        piece = os.read(link, count - len(data))
+        try:
+            piece = os.read(link, count - len(data))
+        except OSError:
+            end_without_link()
         if not piece:
             os._exit(0)
         data += piece
@@ -42,7 +64,7 @@ def listen():
         if message['op'] == 'interrupt':
             with beginning:
                 if running.is_set():
-                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                    threading.Thread(target=pursue, args=(current_job,), daemon=True).start()
                 else:
                     pending.set()
         elif message['op'] == 'programs':
@@ -57,8 +79,20 @@ def listen():
 
 # From here on signals interrupt; what came before waits until it is heeded.
 def begin_work():
+    global noticed, work_began
+    noticed, work_began = False, time.clock_gettime(time.CLOCK_BOOTTIME)
     with beginning:
         running.set()
+
+def end_work():
+    while running.is_set():
+        try:
+            with beginning:
+                running.clear()
+        except KeyboardInterrupt:
+            pass                                # the work is done
+
+taken_later('kernel_interrupts', 'pursue', 'end_processes_of_work')
 
 def heed_interrupt():
     if running.is_set() and pending.is_set():
@@ -66,6 +100,8 @@ def heed_interrupt():
         raise KeyboardInterrupt
 
 def interrupted(number, frame):
+    global noticed
+    noticed = True
     if whole.is_set():
         pending.set()
     elif running.is_set():
@@ -81,22 +117,56 @@ def undisturbed():
         whole.clear()
     heed_interrupt()
 
+def framed(message):
+    data = json_bytes(message)
+    return struct.pack('>I', len(data)) + data
+
+sending, in_message = threading.RLock(), False
+
+@contextlib.contextmanager
+def link_alone():
+    """No other thread sends; False: a signal handler or finalizer within a message of this thread."""
+    global in_message
+    with sending:
+        within, in_message = in_message, True
+        try:
+            yield not within
+        finally:
+            in_message = within
+
+def send(data):
+    with link_alone():
+        while data:
+            try:
+                data = data[os.write(link, data):]
+            except OSError as problem:
+                if problem.errno != errno.EPIPE:
+                    end_without_link()
+                os._exit(0)
+
 def say(message):
-    data = json.dumps(message, allow_nan=False).encode()
-    data = struct.pack('>I', len(data)) + data
-    while data:
-        data = data[os.write(link, data):]
+    send(framed(message))
+
+coming = None                                   # the next job, while tasks of the code run
+
+def has_tasks():
+    return loop is not None and not loop.is_closed() and bool(sys.modules['asyncio'].all_tasks(loop))
 
 def next_job():
-    if loop is None or loop.is_closed() or not sys.modules['asyncio'].all_tasks(loop):
-        return jobs.get()
-    return loop.run_until_complete(loop.run_in_executor(waiter, jobs.get))
-
-def exit_status(code):
-    if code is None or isinstance(code, int):
-        return code or 0
-    print(code, file=sys.stderr)
-    return 1
+    global coming
+    while True:
+        try:
+            if coming is None and not has_tasks():
+                return jobs.get()
+            coming = coming or waiter.submit(jobs.get)
+            if has_tasks():
+                job = loop.run_until_complete(sys.modules['asyncio'].wrap_future(coming, loop=loop))
+            else:
+                job = coming.result()
+            coming = None
+            return job
+        except BaseException as problem:        # of such a task
+            show(problem)
 
 # Frames of this program, and of what called the code, say nothing to its author.
 def without_own_frames(told, problem, otherwise=0):
@@ -110,7 +180,7 @@ def without_own_frames(told, problem, otherwise=0):
 def show(problem):
     told = traceback.TracebackException(type(problem), problem, problem.__traceback__)
     without_own_frames(told, problem, sys.maxsize)
-    print(''.join(told.format()), end='', file=sys.stderr)
+    print_error(''.join(told.format()))
 
 def finish_figures():
     try:
@@ -119,6 +189,8 @@ def finish_figures():
         show(problem)
 
 def attempt(source):
+    global behind_cell
+    behind_cell = False
     try:
         try:
             begin_work()
@@ -130,10 +202,10 @@ def attempt(source):
             finally:
                 finish_figures()
         finally:
-            running.clear()
+            end_work()
         return {'ok': True, 'exit': 0, **answer}
     except SystemExit as problem:
-        return {'ok': True, 'exit': exit_status(problem.code)}
+        return {'ok': True, 'exit': exit_value(getattr(problem, 'code', None))}
     except BaseException as problem:
         try:
             show(problem)
@@ -161,41 +233,15 @@ def peak_memory():
 
 fresh, was_kept = True, False
 
-# A kernel that runs code for the first time takes what the one before has kept. The mark says that there was one.
-def earlier_kernel():
-    folder = os.path.join(workspace, kept_folder)
-    mark, state = os.path.join(folder, 'began'), os.path.join(folder, 'state')
-    earlier = None
-    try:
-        if forgets:
-            for name in (mark, state):
-                if os.path.lexists(name):
-                    os.unlink(name)
-        if os.path.exists(state):
-            load_later('kernel_recall')
-            earlier = recall(folder)
-        elif os.path.exists(mark):
-            earlier = {'kept': False}
-        os.makedirs(folder, exist_ok=True)
-        open(mark, 'w').close()
-    except OSError as problem:
-        print('The variables of later kernels cannot be kept: %s' % problem, file=sys.stderr)
-    return earlier
-
-def drop_state():
-    try:
-        os.unlink(os.path.join(workspace, kept_folder, 'state'))
-    except OSError:
-        pass
+taken_later('kernel_orders', 'earlier_kernel', 'drop_state', 'look', 'move_state')
 
 def run_job(job):
-    global current_job, fresh, was_kept
+    global fresh, was_kept
     if was_kept:                                # and did not end
         drop_state()
         was_kept = False
     earlier = earlier_kernel() if fresh else None
     fresh = False
-    current_job = job
     if 'tools' in job:
         os.environ['CONTAINER_MCP_TOOLS'] = job['tools']
     begun = processor_time()
@@ -205,6 +251,11 @@ def run_job(job):
         answer, earlier = run_cell(job, earlier), None
     else:
         answer = attempt(job['code'])
+    left = end_processes_of_work() if noticed and os.getpid() == owner else []
+    if left:
+        answer['left_running'] = left
+        if 'notebook' in job:
+            print_error('Processes that the interrupted code has left running, each in a group of its own: %s.\n' % ', '.join(left))
     answer['cpu_us'], answer['peak_bytes'] = round((processor_time() - begun) * 1e6), peak_memory()
     if displays:
         answer['displays'] = displays[:]
@@ -212,58 +263,79 @@ def run_job(job):
         answer['earlier'] = earlier
     return answer
 
-# What a client of Jupyter's protocol asks about the code and its names.
-def look(job):
-    try:
-        try:
-            begin_work()
-            load_later('kernel_notebook')
-            return {'ok': True, 'exit': 0, 'state': questions_of_clients[job['question']](job['content'])}
-        finally:
-            running.clear()
-    except BaseException as problem:
-        return {'ok': False, 'exit': 1, 'reason': cut('%s: %s' % (type(problem).__name__, problem), 300)}
-
-# The state of the interpreter, given to another one, taken from it or kept for a later one.
-def move_state(job):
-    global fresh, was_kept
-    fresh, was_kept = fresh and job['op'] != 'take', was_kept or job['op'] == 'keep'
-    try:
-        try:
-            begin_work()
-            look_for_packages()     # the state has sys.path in it
-            exec(compile(job['program'], '<state>', 'exec'), globals())
-            answer = {'ok': True, 'exit': 0, 'state': globals()[job['op']](job)}
-        finally:
-            running.clear()
-        return answer
-    except BaseException as problem:
-        return {'ok': False, 'exit': 1, 'reason': cut('%s: %s' % (type(problem).__name__, problem), 300)}
-    finally:
-        if job['op'] == 'take':
-            handed_back.release()
-
-def mark(text):
-    for stream, number in ((sys.stdout, out), (sys.stderr, err)):
+def flush_all():
+    for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BaseException:
             pass
+    if 'ctypes' in sys.modules:
+        try:
+            sys.modules['ctypes'].CDLL(None).fflush(None)       # what libraries print by printf()
+        except Exception:
+            pass
+
+def mark(text):
+    flush_all()
+    for number in (out, err):
         data = text.encode()
         while data:
-            data = data[os.write(number, data):]
+            try:
+                data = data[os.write(number, data):]
+            except OSError:
+                end_without_link()
 
-_install_figures(figure_shown, show_at_once)
+first_builtins = {name: value for name, value in vars(builtins).items() if callable(value)}
+
+# The next code can be read and can print, whatever this one has done to streams and builtins.
+def repair():
+    for name, value in first_builtins.items():
+        if not callable(getattr(builtins, name, None)):
+            setattr(builtins, name, value)
+    for name, number, kept in (('stdout', 1, out), ('stderr', 2, err)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(kept, number)
+        try:
+            stream = getattr(sys, name, None)
+            usable = stream is not None and not getattr(stream, 'closed', False)
+        except Exception:
+            usable = False
+        if not usable:
+            made = wrapped(Unbuffered(io.FileIO(number, 'wb', closefd=False)))
+            setattr(sys, name, made)
+            setattr(sys, '__%s__' % name, made)
+    if sys.getrecursionlimit() < 1000:
+        sys.setrecursionlimit(1000)
+
+# An interrupt pursues the job that it is for, and no later one of any kind.
+def serve(job):
+    global current_job
+    current_job = job
+    try:
+        answer = {'run': run_job, 'look': look}.get(job['op'], move_state)(job)
+    except BaseException as problem:
+        end_work()
+        show(problem)
+        answer = {'ok': False, 'exit': 1}
+    if os.getpid() != owner:
+        flush_all()
+        os._exit(answer['exit'])                # a child that the code made and let fall off its end
+    repair()
+    answer['id'] = job['id']
+    try:
+        data = framed(answer)
+    except Exception as problem:
+        show(problem)
+        data = framed({'id': job['id'], 'ok': False, 'exit': 1, 'reason': cut('%s: %s' % (type(problem).__name__, problem), 300)})
+    mark(job['mark'])
+    send(data)
+
 signal.signal(signal.SIGINT, interrupted)
 threading.Thread(target=listen, daemon=True).start()
 while True:
     try:
-        job = next_job()
-        answer = {'run': run_job, 'look': look}.get(job['op'], move_state)(job)
-        if os.getpid() != owner:
-            os._exit(0)     # a child that the code made and let fall off its end
-        answer['id'] = job['id']
-        mark(job['mark'])
-        say(answer)
+        serve(next_job())
     except KeyboardInterrupt:
         pass

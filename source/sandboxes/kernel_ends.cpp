@@ -61,6 +61,11 @@ std::string why_ended(const sandbox::run_result& end, const settings& config)
     if (end.why == cause::memory_limit) return why_memory(end, config);
     if (end.why == cause::setup_failed) return "The kernel could not be started: " + without_stop(end.error);
     if (end.why == cause::lost) return without_stop(end.error);
+    if (end.why == cause::file_size_limit && !end.detail.empty()) {
+        std::string detail = end.detail;
+        name_quota(detail);
+        return "The kernel was ended: " + without_stop(std::move(detail));
+    }
     if (end.why == cause::cancelled)
         return "The kernel was ended" + (end.error.empty() ? "" : " because " + without_stop(end.error));
     return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +

@@ -5,6 +5,7 @@
 #include "runs/python_run.hpp"
 #include "sandboxes/kernel_ends.hpp"
 #include "sandboxes/kernel_program.hpp"
+#include "text/words.hpp"
 
 #include <utility>
 
@@ -98,7 +99,9 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
+    auto late = one.process ? one.process->late().take() : std::string();
     one.process = std::make_shared<kernel_process>(executor_, backend_);
+    one.process->late().put_back(std::move(late));
     one.process->start(std::move(request), later_kernel_programs());
 }
 
@@ -142,13 +145,21 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, calle
     auto running = run_once(process, who, io, where, std::move(code), std::move(options), answer);
     outcome.done = co_await runs_.scanned(std::move(who), io, std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
+    outcome.result_is_repr = answer.result_is_repr;
+    outcome.late_output = std::move(answer.late_output);
     outcome.displays = std::move(answer.displays);
     const std::string loss = loss_before(*one, answer.earlier);
     if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_);
-    if (answer.lost && answer.timed_out)
+    if (answer.lost && answer.timed_out) {
         one->why_ended = "The kernel was ended because its code took too long and could not be interrupted";
+        outcome.note = one->why_ended + ". It starts anew with the next call; its variables are lost.";
+    }
     std::string& note = outcome.done.run.note;
     if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
+    if (!answer.left_running.empty())
+        note += (note.empty() ? "" : " ") + ("Processes that the interrupted code has left running, each in a group of "
+                                             "its own: " +
+                                             joined(answer.left_running, ", ") + ".");
     co_return outcome;
 }
 

@@ -20,6 +20,8 @@ class sandbox_packages;
 struct kernel_outcome {
     sandbox_outcome done;
     std::optional<json::value> result;  ///< value of the last expression
+    bool result_is_repr = false;        ///< as text, because JSON would not give the value back
+    std::string late_output;            ///< what earlier calls' code printed since the call before
     json::array displays;               ///< {"mime_types", "files": {type: path}, "is_result"?} of what it showed
     std::string note;                   ///< the end of the kernel, when it has ended
 };
@@ -64,6 +66,8 @@ public:
         double started = 0;  ///< seconds since 1970
     };
     std::vector<view> list() const;
+
+    std::size_t idle_in(const std::string& id) const;  ///< kernels of a sandbox that live and run nothing
 
     /// Ends a kernel, whose caller is told `why` (a sentence's part behind "because"). False: there is none.
     awaitable<bool> end_kernel(std::string sandbox, std::string name, std::string why);
@@ -122,7 +126,7 @@ private:
                                               json::object message, kernel_listener& to);
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                     sandbox_record where, std::string code, run_options options, kernel_answer& answer);
-    kernel_questions answers_for(caller who, request_io& io, sandbox_record where);
+    kernel_questions answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person = nullptr);
     awaitable<json::object> install(caller who, request_io& io, sandbox_record where, std::vector<std::string> names);
 
     const settings& config_;

@@ -26,11 +26,13 @@ namespace {
 
 constexpr std::size_t longest_answer = 3 << 19;  // kernel_driver.py gives a million characters of a value
 constexpr std::size_t longest_event = 12 << 20;  // kernel_notebook.py shows 8 MiB of forms
+constexpr std::size_t longest_late = 1 << 20;    // event behind the end of a cell
 constexpr std::size_t longest_piece = 8 << 20;   // of state, which is passed on as it comes
 constexpr auto grace = std::chrono::seconds(3);  // for code that was interrupted
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
 constexpr int most_on_the_way = 1 << 20;        // fewer turns of the processes when state goes over
 constexpr unsigned char piece_of_state = 0x80;  // in a length: a piece of state follows, no message
+constexpr unsigned char late_event = 0x40;      // what code shows behind the end of its cell
 
 std::string framed_message(const json::object& message)
 {
@@ -46,6 +48,10 @@ void read_answer(const json::object& message, kernel_answer& answer)
     answer.ok = flag_of(message, "ok");
     answer.exit = static_cast<int>(number_of(message, "exit"));
     if (const auto* value = message.if_contains("result")) answer.result = *value;
+    answer.result_is_repr = flag_of(message, "result_is_repr");
+    if (const auto* left = message.if_contains("left_running"); left && left->is_array())
+        for (const auto& each : left->get_array())
+            if (each.is_string()) answer.left_running.emplace_back(each.get_string());
     if (const auto* shown = message.if_contains("displays"); shown && shown->is_array())
         answer.displays = shown->get_array();
     answer.cpu = std::chrono::microseconds(std::max<std::int64_t>(0, number_of(message, "cpu_us")));
@@ -108,7 +114,12 @@ awaitable<bool> kernel_process::read_message()
     if (failure) co_return false;
     const auto byte = [&](int at) { return std::size_t{static_cast<unsigned char>(head[at])}; };
     const bool state = (byte(0) & piece_of_state) != 0;
-    const std::size_t size = (byte(0) & ~std::size_t{piece_of_state}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    const std::size_t size =
+        (byte(0) & ~std::size_t{piece_of_state | late_event}) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
+    if ((byte(0) & late_event) != 0 && !state) {
+        const bool goes_on = co_await pass_on_late(size);
+        co_return goes_on;
+    }
     if (!awaits_message() || size > (state ? longest_piece : longest_message())) {
         stop(sandbox::cause::cancelled, "its program sent the server what no call awaits");
         co_return false;
@@ -122,7 +133,10 @@ awaitable<bool> kernel_process::read_message()
     if (late_failure) co_return false;
     auto message = jsonrpc::read_object(text);
     const bool awaited = co_await note(std::move(message));
-    if (!awaited) stop(sandbox::cause::cancelled, "its program sent the server a wrong answer");
+    if (!awaited)
+        stop(sandbox::cause::cancelled,
+             "its program sent the server a message that answers no call: code that it ran has written to the kernel's "
+             "own descriptor, or changed the kernel's program");
     co_return awaited;
 }
 
@@ -178,6 +192,30 @@ awaitable<bool> kernel_process::pass_on_event(json::object message)
     co_return true;
 }
 
+// Such an event belongs to no call, so it may come at any time once there was a cell.
+awaitable<bool> kernel_process::pass_on_late(std::size_t size)
+{
+    if (!had_cell_ || size > longest_late) {
+        stop(sandbox::cause::cancelled, "its program sent the server what no call awaits");
+        co_return false;
+    }
+    std::string text(size, '\0');
+    auto [failure, got] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
+    if (failure) co_return false;
+    const bool is_first_too_much = shown_late_ <= most_output_ && shown_late_ + size > most_output_;
+    shown_late_ += size;
+    if (is_first_too_much)
+        co_await late_.receive(sandbox::stream::err,
+                               "What code shows behind the end of its cell is left out from here on: "
+                               "it was too much. Run a cell, and it is shown again.\n");
+    if (shown_late_ > most_output_) co_return true;
+    auto message = jsonrpc::read_object(text);
+    auto kind = text_of(message, "event");
+    auto content = object_of(message, "content");
+    co_await late_.show(std::move(kind), std::move(content));
+    co_return true;
+}
+
 void kernel_process::stop(sandbox::cause why, std::string reason)
 {
     if (stopped_for_ || !alive()) return;
@@ -210,6 +248,7 @@ std::shared_ptr<kernel_process::execution> kernel_process::begin(sandbox::output
     message["mark"] = mark;
     current_ = one;
     printed_ = {};
+    shown_late_ = 0;
     return one;
 }
 
@@ -218,8 +257,11 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, std::string t
 {
     const auto self = shared_from_this();
     json::object message{{"op", "run"}, {"code", code}, {"tools", tools}};
+    late_.listen(nullptr);
+    auto late = late_.take();
     const auto one = begin(&output, message);
     auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
+    answer.late_output = std::move(late);
     co_return answer;
 }
 
@@ -227,8 +269,11 @@ awaitable<kernel_answer> kernel_process::converse(json::object message, kernel_l
                                                   std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
+    const bool is_cell = message.contains("notebook");
     const auto one = begin(&to, message);
     one->listener = &to;
+    if (is_cell) late_.listen(to.after_the_end());
+    had_cell_ = had_cell_ || is_cell;
     auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
     co_return answer;
 }

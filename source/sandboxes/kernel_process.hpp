@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "jsonrpc/json.hpp"
 #include "sandbox/backend.hpp"
+#include "sandboxes/late_output.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -22,21 +24,30 @@ struct kernel_answer {
     bool lost = false;  ///< the kernel ended with it
     bool timed_out = false;
     int exit = 0;
-    std::optional<json::value> result;  ///< value of the last expression
-    json::array displays;               ///< that it showed
-    std::chrono::microseconds cpu{0};   ///< of this call
-    std::uint64_t peak_memory = 0;      ///< bytes, of the kernel's own process
-    json::object state;                 ///< the answer of converse(), give() and take() (kernel_program.cpp)
-    std::string reason;                 ///< why they failed
+    std::optional<json::value> result;      ///< value of the last expression
+    bool result_is_repr = false;            ///< its repr(), because JSON would not give the value back
+    std::string late_output;                ///< what was printed since the call before
+    std::vector<std::string> left_running;  ///< processes that interrupted code has left in groups of their own
+    json::array displays;                   ///< that it showed
+    std::chrono::microseconds cpu{0};       ///< of this call
+    std::uint64_t peak_memory = 0;          ///< bytes, of the kernel's own process
+    json::object state;                     ///< the answer of converse(), give() and take() (kernel_program.cpp)
+    std::string reason;                     ///< why they failed
     json::object
         earlier;  ///< of the first call: {"kept", "variables", "left_out", "reason"} of the kernel before this one
 };
 
-/// Takes what a notebook's cell shows, in its order with what it prints.
+/// Takes what a notebook's cell shows, in its order with what it prints, and what it asks the person before it.
 class kernel_listener : public sandbox::output_receiver {
 public:
     /// `kind` and `content` as those of a message on Jupyter's iopub channel.
     virtual awaitable<> show(std::string kind, json::object content) = 0;
+
+    /// Takes what the code still prints and shows when the cell has ended; null: nobody does.
+    virtual std::shared_ptr<kernel_listener> after_the_end() { return {}; }
+
+    /// {"input": prompt, "password"} → {"value"}, or {"problem"}: why nobody has answered.
+    virtual awaitable<json::object> ask(json::object question) = 0;
 };
 
 /// Answers what code in a kernel asks the server (kernel_program.cpp).
@@ -59,7 +70,7 @@ public:
 
     /// Runs code, which may call tools by the ticket `tools`, if any; its output goes to `output`. At `limit` the code
     /// is interrupted; a kernel that does not react is ended. Cancellation does the same. Only one call at a time. The
-    /// time of `answers` does not count, and none goes on when this returns.
+    /// time of an installation does not count, and no question is answered any more when this returns.
     awaitable<kernel_answer> execute(std::string code, std::string tools, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit, kernel_questions answers);
 
@@ -81,6 +92,9 @@ public:
     awaitable<kernel_answer> keep(std::uint64_t most, std::chrono::milliseconds limit);
 
     std::uint64_t bytes_sent() const { return bytes_sent_; }  ///< by the last give()
+
+    /// Output outside of calls that nobody has been given; the process that follows this one takes it over.
+    late_output& late() { return late_; }
 
     void interrupt();                          ///< the code that runs, if any; variables stay
     awaitable<> finish(std::string why = {});  ///< ends the process; `why`: a sentence's part behind "because"
@@ -110,6 +124,7 @@ private:
     bool answers_call(const json::object& message) const;
     awaitable<bool> note(json::object message);
     awaitable<bool> pass_on_event(json::object message);
+    awaitable<bool> pass_on_late(std::size_t size);
     void stop(sandbox::cause why, std::string reason);
     bool over(const execution& one) const;
 
@@ -123,8 +138,11 @@ private:
     std::string first_message_;  // framed; goes with the first call
     std::uint64_t next_id_ = 1;
     bool started_ = false;
+    late_output late_;
     std::uint64_t most_output_ = 0;           // of a stream, from call to call
     std::array<std::uint64_t, 2> printed_{};  // since the latest call began
+    std::uint64_t shown_late_ = 0;            // bytes, as well
+    bool had_cell_ = false;                   // whose threads may show what no call awaits
     std::optional<sandbox::cause> stopped_for_;
     std::string stop_reason_;
     std::shared_ptr<kernel_process> receiver_;  // of the state, while it is given

@@ -1,5 +1,5 @@
 # Both ends are the same interpreter, so a function's code may go as it is. Its globals are the other kernel's.
-import enum, functools, gc, importlib, io, marshal, pickle, random
+import enum, functools, gc, importlib, io, marshal, pickle
 
 own = sys.modules['_cmcp_state'] = types.ModuleType('_cmcp_state')
 main = sys.modules['__main__']

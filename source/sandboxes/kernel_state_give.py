@@ -57,6 +57,7 @@ def type_parts(value):
 def module_parts(module):
     if module is main:
         return main_module, ()
+    module = module.__dict__.get('_cmcp_copy_of', module)
     if sys.modules.get(module.__name__) is module:
         return importlib.import_module, (module.__name__,)
     return types.ModuleType, (module.__name__,), dict(module.__dict__), None, None, fill_module
@@ -126,7 +127,7 @@ class Link:
 
     def put(self, piece):
         data = [struct.pack('>I', 0x80000000 | len(piece)), piece]
-        with undisturbed():
+        with undisturbed(), link_alone():
             while data:
                 done = os.writev(link, data)
                 while data and done >= len(data[0]):
@@ -135,9 +136,11 @@ class Link:
                     data[0] = memoryview(data[0])[done:]
 
 def settings():
-    made = {'path': list(sys.path), 'folder': os.getcwd(), 'environment': dict(os.environ), 'random': random.getstate(),
-            'recursion': sys.getrecursionlimit(), 'count': count,
+    made = {'path': list(sys.path), 'folder': os.getcwd(), 'environment': dict(os.environ),
+            'recursion': sys.getrecursionlimit(), 'count': count, 'features': features, 'inputs': inputs[:],
             'sources': {name: entry for name, entry in linecache.cache.items() if name.startswith('In[')}}
+    if hasattr(sys.modules.get('random'), 'getstate'):      # it may be a module of the code
+        made['random'] = sys.modules['random'].getstate()
     if 'numpy.random' in sys.modules:
         made['numpy'] = sys.modules['numpy.random'].get_state()
     if 'matplotlib' in sys.modules:
@@ -172,7 +175,7 @@ def checked(items, left_out):
 def give(message):
     gc.collect()
     left_out = set(message['left_out'])
-    variables = [(name, value) for name, value in main.__dict__.items() if name not in plain]
+    variables = [(name, value) for name, value in main.__dict__.items() if name not in plain and name not in given_names]
     variables, problems = checked(variables, left_out)
     shown, more = checked([('figure %d' % number, figure) for number, figure in figures()], left_out)
     sink = Link()

@@ -33,7 +33,7 @@ def fitting(items, most):
 def keep(message):
     gc.collect()
     most = message['most']
-    variables, problems = checked([(name, value) for name, value in main.__dict__.items() if name not in plain], ())
+    variables, problems = checked([(name, value) for name, value in main.__dict__.items() if name not in plain and name not in given_names], ())
     variables, large = fitting(variables, most - most // 16)
     about = {'python': sys.version_info[:2], 'problems': problems + large, 'variables': len(variables)}
     folder = os.path.join(workspace, kept_folder)

@@ -25,18 +25,20 @@ class Reader(pickle.Unpickler):
         return getattr(own, name) if module == own.__name__ else super().find_class(module, name)
 
 def put_settings(given):
-    global count
-    count = given['count']
+    global count, features
+    count, features = given.get('count', count), given.get('features', features)
+    inputs[:] = given.get('inputs', [''])
     linecache.cache.update(given['sources'])
     sys.path[:] = given['path']
     sys.setrecursionlimit(given['recursion'])
-    random.setstate(given['random'])
     os.environ.clear()
     os.environ.update(given['environment'])
     try:
         os.chdir(given['folder'])
     except OSError:
         pass
+    if 'random' in given:
+        importlib.import_module('random').setstate(given['random'])
     if 'numpy' in given:
         importlib.import_module('numpy.random').set_state(given['numpy'])
     if 'matplotlib' in given:

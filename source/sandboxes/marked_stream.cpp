@@ -7,7 +7,10 @@ namespace cmcp {
 
 std::string marked_stream::put(std::string_view bytes)
 {
-    if (found_) return {};
+    if (found_) {
+        behind_.append(bytes);
+        return {};
+    }
     held_.append(bytes);
     if (paused_) return {};
     const auto stem = std::string_view(mark_).substr(0, mark_.size() - 1);
@@ -18,7 +21,8 @@ std::string marked_stream::put(std::string_view bytes)
         found_ = held_[last] == mark_.back();
         if (!paused_ && !found_) continue;
         std::string before = held_.substr(0, at);
-        held_.erase(0, found_ ? held_.size() : last + 1);
+        held_.erase(0, last + 1);
+        if (found_) behind_ = std::exchange(held_, {});
         return before;
     }
     // Only the longest end that a mark may begin with is kept back.

@@ -6,8 +6,8 @@
 
 namespace cmcp {
 
-/// A stream of bytes up to a mark, which may come in pieces. The mark and the bytes behind it are dropped. The mark
-/// with another last byte, `pause_byte`, is a place at which the stream waits.
+/// A stream of bytes up to a mark, which may come in pieces. The mark is dropped. The mark with another last byte,
+/// `pause_byte`, is a place at which the stream waits.
 class marked_stream {
 public:
     static constexpr char pause_byte = '\x1d';
@@ -16,6 +16,9 @@ public:
 
     /// The bytes that are sure to stand before the mark, and before the place to wait at.
     std::string put(std::string_view bytes);
+
+    /// The bytes behind the mark that came so far, once.
+    std::string behind() { return std::exchange(behind_, {}); }
 
     bool paused() const { return paused_; }
 
@@ -29,6 +32,7 @@ public:
 private:
     std::string mark_;
     std::string held_;
+    std::string behind_;
     bool found_ = false;
     bool paused_ = false;
     bool ended_ = false;

@@ -2,10 +2,23 @@ import contextlib, importlib.metadata, io, json, os, runpy, shutil, site, subpro
 
 HOME = os.path.expanduser('~')
 
-# importlib.metadata reads the folder of the caller's packages, so that pip knows them; an import finds nothing there.
+# importlib.metadata reads the folder of the caller's packages, so that pip knows them; an import finds nothing there. Versions of
+# pip ask by all of these, pip 23 by find_module() for packages that are spread over folders.
 class NoModules:
     def find_spec(self, name, target=None):
         return None
+
+    def find_module(self, name):
+        return None
+
+    def find_loader(self, name):
+        return None, []
+
+    def iter_modules(self, prefix=''):
+        return []
+
+    def invalidate_caches(self):
+        pass
 
 def pip_packages():
     versions = {}

@@ -151,12 +151,12 @@ class Installer(unittest.TestCase):
                                capture_output=True, text=True, check=True)
         self.site = pathlib.Path(place.stdout.strip())
 
-    def install(self, mode, words, archive=b"", until=None):
-        """`until`: the server's end of the channel is closed when it is true."""
+    def install(self, mode, words, archive=b"", until=None, first=""):
+        """`until`: the server's end of the channel is closed when it is true; `first`: code before that of the program."""
         with tempfile.TemporaryFile() as result:
             peer = embedded.Peer()
             self.addCleanup(peer.socket.close)
-            run = embedded.Run(embedded.program("sandboxes/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
+            run = embedded.Run(first + embedded.program("sandboxes/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
                                {"HOME": str(self.home), "PATH": f"{self.home}/.local/bin:/usr/bin:/bin", "NODE_PATH": "x",
                                 "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_CONFIG_FILE": "/dev/null"}, self.home)
             self.addCleanup(run.end)
@@ -171,9 +171,9 @@ class Installer(unittest.TestCase):
             result.seek(0)
             return code, json.loads(result.read() or b"null"), run
 
-    def pip(self, mode, *names, archive=b""):
+    def pip(self, mode, *names, archive=b"", first=""):
         words = "pip install --user --no-index --only-binary :all: --disable-pip-version-check --no-warn-script-location --".split()
-        return self.install(mode, words + list(names), archive)
+        return self.install(mode, words + list(names), archive, first=first)
 
     def test_npm_gets_the_cache_and_nothing_of_the_callers_and_its_new_packages_are_told(self):
         archive = packed({"./_cacache/a": b"1", "../evil": b"2", "/evil": b"3", "a/../../evil": b"4"}, [("_cacache/b", "/etc")])
@@ -211,6 +211,18 @@ class Installer(unittest.TestCase):
         code, report, run = self.pip("there", "greeter")
         self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
         self.assertIn("already satisfied", run.out)
+
+    @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
+    def test_packages_that_are_spread_over_folders_do_not_disturb_pip(self):
+        # Debian's matplotlib names mpl_toolkits so, which is loaded when pip looks for the folders of it.
+        machine = self.home / "of-the-machine"
+        about = machine / "spread-1.0.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: spread\nVersion: 1.0\n")
+        (about / "namespace_packages.txt").write_text("encodings\njson\n")
+        code, report, run = self.pip("fetched", "greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}),
+                                     first=f"import json, sys\nsys.path.append({str(machine)!r})\n")
+        self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
 
     @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
     def test_nothing_that_the_caller_planted_runs_while_pip_installs(self):

@@ -91,11 +91,18 @@ class Kernel(Peer):
         super().__init__()
         self.number, self.printed = 0, 0
         later = {"kernel_magics": program("sandboxes/kernel_magics.py", "sandboxes/kernel_shell.py"),
-                 "kernel_notebook": program("sandboxes/kernel_notebook.py"),
+                 "kernel_notebook": program("sandboxes/kernel_notebook.py", "sandboxes/kernel_asking.py", "sandboxes/kernel_history.py",
+                                            "sandboxes/kernel_inspection.py"),
+                 "kernel_interrupts": program("sandboxes/kernel_interrupts.py"),
+                 "kernel_orders": program("sandboxes/kernel_orders.py"),
+                 "kernel_loop": program("sandboxes/kernel_loop.py"),
+                 "kernel_workers": program("sandboxes/kernel_workers.py"),
+                 "kernel_figures": program("runs/python_figures.py", "sandboxes/kernel_figures.py"),
+                 "kernel_forms": program("sandboxes/kernel_forms.py"),
                  "kernel_stand_in": program("sandboxes/kernel_stand_in.py"),
                  "kernel_recall": program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_take.py",
                                           "sandboxes/kernel_state_recall.py")}
-        driver = program("runs/python_figures.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
+        driver = program("runs/python_common.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
         self.folder = tempfile.TemporaryDirectory()
         folder = folder or self.folder.name
         self.run = Run(driver, [folder, ".kernel"], {3: self.theirs.fileno()}, folder=folder)
@@ -113,6 +120,13 @@ class Kernel(Peer):
     def piece(self):
         size, = struct.unpack(">I", self.exactly(4))
         return bool(size >> 31), self.exactly(size & 0x7fffffff)
+
+    def late_event(self):
+        size, = struct.unpack(">I", self.exactly(4))
+        if not size >> 30 & 1:
+            raise AssertionError("another message instead of one that answers no call")
+        message = json.loads(self.exactly(size & 0x3fffffff))
+        return message["event"], message["content"]
 
     def message(self):
         of_state, data = self.piece()

@@ -17,7 +17,7 @@ TEST_CASE("variables are back after a sandbox was idle, and what could not be ke
     s.keep("import math, threading\nx = [1]\nsame = x\ndef f(n): return n + len(x)\nlock = threading.Lock()");
     run_coroutine(s.io, s.all->sandboxes->sweep(sandbox_manager::now() + 1e6 - 1), std::chrono::seconds(20));
     CHECK(fs::exists(s.files_of(s.id) / ".kernel/state"));
-    const auto result = s.keep("(f(1), math.floor(2.5), same is x, 'lock' in globals())");
+    const auto result = s.keep("[f(1), math.floor(2.5), same is x, 'lock' in globals()]");
     CHECK(result.at("result") == json::array{2, 2, true, false});
     CHECK(has(note(s), "stopped because nobody used it. It was started anew: 5 variables are back, but not lock ("));
     CHECK(strings(result, "files").empty());

@@ -68,11 +68,11 @@ square = lambda v: v * v
     CHECK(there("math.floor(2.5) + f(1) + square(3)") == 13);
     CHECK(there("xml.etree.ElementTree.fromstring('<a/>').tag") == "a");
     CHECK(there("same is x") == true);
-    CHECK(there("(up(), count())") == json::array{2, 2});
+    CHECK(there("[up(), count()]") == json::array{2, 2});
     CHECK(there("child.me is child and isinstance(child, Child) and child.hidden + Child(2).own") == 7);
     CHECK(there("child.kept + str(fib(30))") == "class832040");
     CHECK(there("x.append(2); globals()['__name__'] + str(f(1))") == "__main__3");
-    CHECK(s.keep("(f(1), count())").at("result") == json::array{2, 1});
+    CHECK(s.keep("[f(1), count()]").at("result") == json::array{2, 1});
     CHECK(text(s.keep_in(copy, "square('a')"), "stderr").find("square = lambda v: v * v") != std::string::npos);
 }
 
@@ -123,9 +123,9 @@ keep = 1; file = open('a.txt', 'w'); numbers = (i for i in range(3)); held = [th
     CHECK(left_out(copy) == std::vector<std::string>{"file", "numbers", "held", "odd"});
     const auto& first = kernel(copy).at("not_copied").as_array().at(0).as_object();
     CHECK(text(first, "reason").find("cannot pickle") != std::string::npos);
-    CHECK(s.keep_in(copy, "(keep, last, 'file' in globals(), Odd.__name__)").at("result") ==
+    CHECK(s.keep_in(copy, "[keep, last, 'file' in globals(), Odd.__name__]").at("result") ==
           json::array{1, 2, false, "Odd"});
-    CHECK(s.keep("(file.write('x'), next(numbers), held[0].locked())").at("result") == json::array{1, 0, false});
+    CHECK(s.keep("[file.write('x'), next(numbers), held[0].locked()]").at("result") == json::array{1, 0, false});
 }
 
 TEST_CASE("a sandbox without a kernel is copied without one")
@@ -152,7 +152,7 @@ TEST_CASE("a fork waits for the code that runs and has its variables and its fil
                     {{"sandbox_id", s.id}, {"command", "sleep 0.3; touch go"}, {"run_in_background", true}}),
              "job_id");
     const auto copy = s.fork_it();
-    CHECK(s.keep_in(copy, "(x, open('made').read())").at("result") == json::array{7, "1"});
+    CHECK(s.keep_in(copy, "[x, open('made').read()]").at("result") == json::array{7, "1"});
     s.tool("job_poll", {{"job_id", other}, {"wait", 30}});
 }
 
@@ -210,8 +210,8 @@ TEST_CASE("open figures, the current one among them, come along with a fork")
     const auto copy = s.fork_it();
     CHECK(kernel(copy).at("figures") == 2);
     const std::string look =
-        "(plt.get_fignums(), plt.gcf() is fig, axes.figure is fig, len(axes.lines), data.sum() + "
-        "float(np.random.rand()))";
+        "[plt.get_fignums(), plt.gcf() is fig, axes.figure is fig, len(axes.lines), float(data.sum()) + "
+        "float(np.random.rand())]";
     const auto there = s.keep_in(copy, look).at("result");
     CHECK(there.as_array().at(0) == json::array{1, 7});
     CHECK(there == s.keep(look).at("result"));

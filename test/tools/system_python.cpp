@@ -1,3 +1,5 @@
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "test/tools/system_support.hpp"
 
 #include <fstream>
@@ -34,12 +36,12 @@ def fact(n):
     return 1 if n < 2 else n * fact(n - 1)
 class A: pass
 if __name__ == "__main__":
-    print(fact(5), sys.argv, sorted(n for n in globals() if not n.startswith('__')))
+    print(fact(5), len(sys.argv), sys.argv[0] == __file__, __spec__, sorted(n for n in globals() if not n.startswith('__')))
 import pickle
 assert type(pickle.loads(pickle.dumps(A()))) is A
 )");
     INFO(json::serialize(result));
-    CHECK(text(result, "output") == "120 [''] ['A', 'fact', 'sys']\n");
+    CHECK(text(result, "output") == "120 1 True None ['A', 'fact', 'sys']\n");
     CHECK(text(result, "error").empty());
     CHECK(result.at("result").is_null());
     CHECK(result.at("success") == true);
@@ -80,6 +82,53 @@ TEST_CASE("the variable _ is the result in JSON, or its repr")
     CHECK(value("pass") == "null");
     CHECK(value("_ = 'x' * 5_000_000").size() < 200'000);
     CHECK(value("_ = []\nfor i in range(3000): _ = [_]").find("repr() raised RecursionError") != std::string::npos);
+}
+
+TEST_CASE("a result that is the repr of a value says so, and numbers come back as they are")
+{
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
+    for (const char* code : {"_ = (1, 2)", "_ = {1: 'a', '1': 'b'}", "_ = 10**30", "_ = [{'n': float('nan')}]",
+                             "_ = {'name': 'caf\\udce9'}", "import decimal; _ = decimal.Decimal('1.10')"}) {
+        INFO(code);
+        const auto result = s.python(code);
+        CHECK(result.at("result_is_repr") == true);
+        CHECK(result.at("result").is_string());
+    }
+    const auto result = s.python("_ = [30287.565588657002, 2.0, -0.0, 1e300, 2, True, '2']");
+    CHECK_FALSE(result.contains("result_is_repr"));
+    const auto written = jsonrpc::write_json(result.at("result"));
+    CHECK(written == R"([30287.565588657002,2.0,-0.0,1e+300,2,true,"2"])");
+    CHECK(jsonrpc::write_json(*jsonrpc::read_value(written)) == written);
+}
+
+TEST_CASE("workers that are started anew find the functions of the code, and its file lies in the working folder")
+{
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
+    const auto result = s.python(R"(
+import inspect, multiprocessing, os, pickle
+class Point:
+    def __init__(self, x): self.x = x
+def double(point): return Point(2 * point.x)
+if __name__ == '__main__':
+    with multiprocessing.get_context('spawn').Pool(2) as pool:
+        print([each.x for each in pool.map(double, map(Point, [1, 2]))])
+    print(os.path.dirname(__file__) == os.getcwd(), 'self.x = x' in inspect.getsource(Point), inspect.getsource(double))
+)");
+    INFO(json::serialize(result));
+    CHECK(text(result, "output") == "[2, 4]\nTrue True def double(point): return Point(2 * point.x)\n\n");
+}
+
+TEST_CASE("exit values are those that Python makes of the code of SystemExit")
+{
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
+    const std::pair<const char*, int> samples[] = {{"True", 1}, {"False", 0},    {"None", 0}, {"258", 2},
+                                                   {"-1", 255}, {"10**30", 255}, {"1.0", 1},  {"'text'", 1}};
+    for (const auto& [code, status] : samples) {
+        INFO(code);
+        const auto result = s.python(std::string("import sys\nsys.exit(") + code + ")");
+        CHECK(result.at("exit_code") == status);
+        CHECK(result.at("success") == (status == 0));
+    }
 }
 
 TEST_CASE("a traceback shows the caller's lines and nothing of ours")
