@@ -108,7 +108,8 @@ tool_owner make_web_scrape(web_scraper& scraper)
          .input = {{"url", &input::url, "", rule::required, rule::example("https://example.com/")},
                    {"selector", &input::selector, "CSS selector of what to take"},
                    {"format", &input::format, "text by default", rule::one_of({"text", "markdown", "html", "links"})},
-                   {"max_length", &input::max_length, "Most characters", rule::between(1, 1'000'000)}},
+                   {"max_length", &input::max_length, "Most characters", rule::between(1, 1'000'000)},
+                   {"timeout", &input::timeout, "", rule::time_limit("Seconds")}},
          .process = std::bind_front(process_web_scrape, std::ref(scraper))});
 }
 

@@ -92,6 +92,11 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.shell_gateway_ = std::make_unique<shell_access>(*all.shells, *all.sandboxes);
     all.sandboxes->on_stop([&shells = *all.shells](std::string id) { return end_shells(shells, std::move(id)); });
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
+    all.sandboxes->count_idle([&kernels = *all.kernels](const std::string& id) { return kernels.idle_in(id); });
+    all.sandboxes->count_idle(
+        [&shells = *all.command_shells_](const std::string& id) { return shells.is_idle(id) ? 1u : 0u; });
+    all.backend.on_full(
+        [&sandboxes = *all.sandboxes](sandbox::cell_name name) { return sandboxes.make_room(std::move(name)); });
     all.sandboxes->before_stop([&kernels = *all.kernels](std::string id, std::string why) {
         return keep_kernel(kernels, std::move(id), std::move(why));
     });
@@ -160,7 +165,11 @@ managers::managers(sandbox::backend& runs, const std::filesystem::path& root)
 {
 }
 
-managers::~managers() { metrics::all().remove(this); }
+managers::~managers()
+{
+    backend.on_full({});
+    metrics::all().remove(this);
+}
 
 std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend& backend,
                                         asio::any_io_executor executor)
@@ -195,7 +204,8 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->records.share();
     if (!config.enable_web) return all;
     all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
-    all->browser = std::make_unique<web_browser>(executor, config, backend, all->web->guard, *all->pool);
+    all->browser =
+        std::make_unique<web_browser>(executor, config, backend, all->web->guard, all->web->reader, *all->pool);
     return all;
 }
 

@@ -37,10 +37,11 @@ std::string other_cookies(std::string_view cookies)
 
 std::string local_host(const preview_view& view) { return "localhost:" + std::to_string(view.port); }
 
-// Below a path the server's origin has the cookies and the credentials, and the address names the token.
+// Below a path the server's origin has the cookies, and the address names the token. Credentials are the program's own
+// unless the server would take them.
 bool is_the_servers_own(std::string_view name, const preview_view& view)
 {
-    if (equal_ignoring_case(name, "authorization")) return !view.own_origin || view.knows_token;
+    if (is_any_of(name, {"authorization", "dpop"})) return view.knows_token;
     return !view.own_origin && is_any_of(name, {"cookie", "referer"});
 }
 

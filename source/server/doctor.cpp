@@ -12,6 +12,7 @@
 #include "tools/tools.hpp"
 #include "web/browser_process.hpp"
 #include "web/web_browser.hpp"
+#include "web/web_page_reader.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -36,7 +37,9 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, sandbo
     if (!config.enable_web) co_return sandbox::layer{"browser", state::not_asked, "TOOLS_ENABLE_WEB is off"};
     egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
     blocking_pool pool;
-    web_browser browser(executor, config, backend, guard, pool);
+    run_admission admission({});
+    web_page_reader reader(config, backend, admission);
+    web_browser browser(executor, config, backend, guard, reader, pool);
     sandbox::layer service{"browser", state::off, {}};
     try {
         co_await browser.warm_up();

@@ -42,9 +42,12 @@ constexpr const char* fixed[] = {
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     ("--disable-features=AsyncDns,AutofillServerCommunication,CertificateTransparencyComponentUpdater,"
-     "DialMediaRouteProvider,"
+     "DialMediaRouteProvider,IsolateOrigins,site-per-process,"
      "GlobalMediaControls,HttpsUpgrades,InterestFeedContentSuggestions,MediaRouter,NetworkPrediction,OptimizationHints,"
      "PreloadTopChromeWebUI,PrivacySandboxSettings4,SpareRendererForSitePerProcess,Translate,WebUSB"),
+    // The frames of a page share its process: what they show is read and clicked through it. Each call has a context,
+    // and so processes, of its own, and none of its pages knows a login.
+    "--disable-site-isolation-trials",
     // a page for one call may ask for nothing and open nothing
     "--renderer-process-limit=12",
     "--deny-permission-prompts",

@@ -3,6 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/utf8_text.hpp"
+#include "web/page_scripts.hpp"
 
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_notes = 20;
+constexpr std::size_t most_frames = 30;
 constexpr std::size_t longest_quote = 200;
 constexpr int times_to_try = 4;
 constexpr auto after_action = std::chrono::seconds(5);
@@ -29,6 +31,20 @@ bool went_away(const devtools_error& error)
           "Frame with the given id", "No frame for given id", "Cannot find execution context"})
         if (text.find(sign) != std::string_view::npos) return true;
     return false;
+}
+
+// What could not be loaded has the browser's own page about that in its place.
+void gather_frames(const json::object& tree, const std::string& parent, std::vector<page_frame>& into)
+{
+    const json::object& frame = object_of(tree, "frame");
+    const std::string id = text_of(frame, "id");
+    const bool is_missing = !parent.empty() && !text_of(frame, "unreachableUrl").empty();
+    if (into.size() == most_frames || is_missing) return;
+    if (!parent.empty()) into.push_back({id, parent, text_of(frame, "url")});
+    const json::value* below = tree.if_contains("childFrames");
+    if (below == nullptr || !below->is_array()) return;
+    for (const auto& each : below->get_array())
+        if (each.is_object()) gather_frames(each.get_object(), id, into);
 }
 
 std::string exception_text(const json::object& details)
@@ -204,31 +220,72 @@ awaitable<> browser_page::settle_after_action()
     co_await settle(after_action);
 }
 
+awaitable<std::int64_t> browser_page::world_of(std::string frame)
+{
+    json::object params{{"frameId", std::move(frame)}, {"worldName", "container-mcp"}};
+    auto created = co_await command("Page.createIsolatedWorld", std::move(params));
+    co_return created.at("executionContextId").to_number<std::int64_t>();
+}
+
 awaitable<std::int64_t> browser_page::world()
 {
     if (world_ != 0) co_return world_;
     const std::string loader = loader_;
-    json::object params{{"frameId", frame_}, {"worldName", "container-mcp"}};
-    auto created = co_await command("Page.createIsolatedWorld", std::move(params));
-    const auto id = created.at("executionContextId").to_number<std::int64_t>();
+    const auto id = co_await world_of(frame_);
     if (loader == loader_) world_ = id;
     co_return id;
+}
+
+awaitable<json::value> browser_page::call_function(json::object where, std::string_view function, json::array arguments)
+{
+    json::array wrapped;
+    for (auto& argument : arguments) wrapped.push_back(json::object{{"value", std::move(argument)}});
+    const std::string whole = "function(...all) {\n" + std::string(page_scripts::reach) + "\nreturn (" +
+                              std::string(function) + ").apply(this, all) }";
+    where["functionDeclaration"] = whole;
+    where["arguments"] = std::move(wrapped);
+    where["returnByValue"] = true;
+    where["awaitPromise"] = true;
+    auto answer = co_await command("Runtime.callFunctionOn", std::move(where));
+    if (answer.contains("exceptionDetails")) throw page_error(exception_text(object_of(answer, "exceptionDetails")));
+    json::value* value = answer["result"].as_object().if_contains("value");
+    co_return value != nullptr ? std::move(*value) : json::value();
 }
 
 awaitable<json::value> browser_page::evaluate_once(std::string_view function, json::array arguments)
 {
     const auto context = co_await world();
-    json::array wrapped;
-    for (auto& argument : arguments) wrapped.push_back(json::object{{"value", std::move(argument)}});
-    json::object params{{"functionDeclaration", function},
-                        {"executionContextId", context},
-                        {"arguments", std::move(wrapped)},
-                        {"returnByValue", true},
-                        {"awaitPromise", true}};
-    auto answer = co_await command("Runtime.callFunctionOn", std::move(params));
-    if (answer.contains("exceptionDetails")) throw page_error(exception_text(object_of(answer, "exceptionDetails")));
-    json::value* value = answer["result"].as_object().if_contains("value");
-    co_return value != nullptr ? std::move(*value) : json::value();
+    json::object where{{"executionContextId", context}};
+    auto value = co_await call_function(std::move(where), function, std::move(arguments));
+    co_return value;
+}
+
+awaitable<json::value> browser_page::evaluate_in(page_frame frame, std::string_view function, json::array arguments)
+{
+    const auto context = co_await world_of(std::move(frame.id));
+    json::object where{{"executionContextId", context}};
+    auto value = co_await call_function(std::move(where), function, std::move(arguments));
+    co_return value;
+}
+
+awaitable<json::value> browser_page::evaluate_on(page_frame frame, std::string_view function, json::array arguments)
+{
+    json::object wanted{{"frameId", std::move(frame.id)}};
+    auto owner = co_await command("DOM.getFrameOwner", std::move(wanted));
+    const auto context = co_await world_of(std::move(frame.parent));
+    json::object node{{"backendNodeId", owner.at("backendNodeId")}, {"executionContextId", context}};
+    auto resolved = co_await command("DOM.resolveNode", std::move(node));
+    json::object where{{"objectId", text_of(object_of(resolved, "object"), "objectId")}};
+    auto value = co_await call_function(std::move(where), function, std::move(arguments));
+    co_return value;
+}
+
+awaitable<std::vector<page_frame>> browser_page::frames()
+{
+    auto answer = co_await command("Page.getFrameTree", json::object());
+    std::vector<page_frame> all;
+    gather_frames(object_of(answer, "frameTree"), {}, all);
+    co_return all;
 }
 
 awaitable<json::value> browser_page::evaluate(std::string_view function, json::array arguments)

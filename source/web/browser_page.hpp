@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -23,6 +24,13 @@ struct page_error : std::runtime_error {
 /// The process that showed the page has ended; what() is a sentence for the caller.
 struct page_crashed : page_error {
     using page_error::page_error;
+};
+
+/// A frame of a page.
+struct page_frame {
+    std::string id;
+    std::string parent;  ///< the id of the frame, or of the page, that holds it
+    std::string url;
 };
 
 /// A picture of a page.
@@ -57,6 +65,15 @@ public:
     /// the page changes meanwhile. Throws page_error with the exception's text.
     awaitable<json::value> evaluate(std::string_view function, json::array arguments);
 
+    /// The same in the page of a frame. Throws devtools_error when it has gone.
+    awaitable<json::value> evaluate_in(page_frame frame, std::string_view function, json::array arguments);
+
+    /// The same in the page that holds the frame; `this` is the frame's element.
+    awaitable<json::value> evaluate_on(page_frame frame, std::string_view function, json::array arguments);
+
+    /// The frames of the page and those in them, each behind the one that holds it; a bounded number.
+    awaitable<std::vector<page_frame>> frames();
+
     /// A command of the page's session, such as Input.insertText.
     awaitable<json::object> command(std::string method, json::object params);
 
@@ -64,8 +81,6 @@ public:
     void freeze();
 
     awaitable<browser_screenshot> capture(std::size_t most_bytes);
-
-    void note_window(const std::string& url);  ///< a window of this page was closed before it showed anything
 
     bool crashed() const { return !gone_.empty(); }
     const std::deque<std::string>& notes() const { return notes_; }  ///< events that the caller should know
@@ -75,11 +90,14 @@ private:
     void hear(const std::string& method, const json::object& params);
     void hear_lifecycle(const json::object& params);
     void hear_dialog(const json::object& params);
+    void note_window(const std::string& url);
     void lose(std::string why);
     void note(std::string sentence);
     bool main_frame(const json::object& params) const;
     void check_alive() const;
     awaitable<std::int64_t> world();
+    awaitable<std::int64_t> world_of(std::string frame);
+    awaitable<json::value> call_function(json::object where, std::string_view function, json::array arguments);
     awaitable<json::value> evaluate_once(std::string_view function, json::array arguments);
     bool is_loaded() const;
     bool is_quiet() const;  ///< loaded, and no request is in flight

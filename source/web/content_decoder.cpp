@@ -1,11 +1,13 @@
 #include "web/content_decoder.hpp"
 
 #include "text/ascii.hpp"
+#include "text/charset.hpp"
 #include "text/words.hpp"
 #include "web/fetch_error.hpp"
 
 #include <brotli/decode.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::size_t block = 32 * 1024;
 constexpr std::size_t most_stages = 3;
+// Some servers send these, which are no content codings; browsers pass over them.
+constexpr std::string_view not_packed = "identity none binary 8bit utf-8 utf8";
 constexpr std::uint64_t suspicious_ratio = 100;
 
 using emitter = std::function<void(std::string_view)>;
@@ -125,11 +129,40 @@ private:
     std::unique_ptr<BrotliDecoderState, decltype(&::BrotliDecoderDestroyInstance)> state_;
 };
 
+// RFC 9659: a page may ask for a window of 8 MiB at most.
+class zstd_stage final : public content_decoder::stage {
+public:
+    zstd_stage() : stage("zstd"), state_(::ZSTD_createDStream(), &::ZSTD_freeDStream)
+    {
+        if (!state_) throw std::bad_alloc();
+        ::ZSTD_DCtx_setParameter(state_.get(), ZSTD_d_windowLogMax, 23);
+    }
+
+    void decode(std::string_view piece, const emitter& emit) override
+    {
+        ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+        begun_ = begun_ || !piece.empty();
+        for (bool is_full = true; in.pos < in.size || (is_full && !piece.empty());) {
+            ZSTD_outBuffer out{out_.data(), out_.size(), 0};
+            const auto left = ::ZSTD_decompressStream(state_.get(), &out, &in);
+            if (::ZSTD_isError(left) != 0) damaged(name());
+            emit({reinterpret_cast<const char*>(out_.data()), out.pos});
+            ended_ = left == 0;
+            is_full = out.pos == out.size;
+            if (ended_ && in.pos == in.size) return;
+        }
+    }
+
+private:
+    std::unique_ptr<ZSTD_DStream, decltype(&::ZSTD_freeDStream)> state_;
+};
+
 std::unique_ptr<content_decoder::stage> make_stage(const std::string& name)
 {
     if (name == "gzip" || name == "x-gzip") return std::make_unique<zlib_stage>(true);
     if (name == "deflate") return std::make_unique<zlib_stage>(false);
     if (name == "br") return std::make_unique<brotli_stage>();
+    if (name == "zstd") return std::make_unique<zstd_stage>();
     throw fetch_error("bad_encoding", "The page cannot be unpacked: the server sent the Content-Encoding \"" +
                                           name.substr(0, 40) + "\", which was not asked for.");
 }
@@ -142,7 +175,7 @@ content_decoder::content_decoder(std::string_view content_encoding)
 {
     for (const auto part : split(content_encoding, ',')) {
         const std::string name = lower_case(trimmed(part));
-        if (name.empty() || name == "identity") continue;
+        if (name.empty() || is_word_of(not_packed, name)) continue;
         stages_.insert(stages_.begin(), make_stage(name));  // the encoding that was applied last is undone first
         if (stages_.size() > most_stages)
             throw fetch_error("bad_encoding", "The page cannot be unpacked: it was packed more than three times over.");

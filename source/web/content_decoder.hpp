@@ -9,7 +9,7 @@
 
 namespace cmcp {
 
-/// Undoes Content-Encoding (RFC 9110 section 8.4: gzip, deflate, br, several in a row) while the body comes in.
+/// Undoes Content-Encoding (RFC 9110 section 8.4: gzip, deflate, br, zstd, several in a row) while the body comes in.
 class content_decoder {
 public:
     /// Throws fetch_error for an encoding that is not understood.

@@ -9,6 +9,7 @@
 #include <boost/asio/ssl/error.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include <algorithm>
 #include <optional>
 
 namespace cmcp {
@@ -21,6 +22,7 @@ using boost::system::error_code;
 constexpr std::uint32_t longest_header = 64 * 1024;
 constexpr std::size_t piece_size = 64 * 1024;
 constexpr std::uint64_t skipped_at_most = 64 * 1024;
+constexpr std::size_t longest_shown = 200;
 constexpr auto between_reports = std::chrono::seconds(1);
 
 /// A call of http_client::get: its deadline, the phase it is in, and the answer as it grows.
@@ -53,6 +55,8 @@ private:
     void enter(std::string phase, std::string detail);
     bool is_redirect() const;
     void redirect();
+    void take_cookies();
+    std::string chain() const;  ///< the addresses of the last redirects, for the caller
     bool only_head() const { return request_.method == "HEAD"; }  ///< RFC 9110 section 9.3.2: the answer has no body
     void read_head();
     void check_length() const;
@@ -65,6 +69,7 @@ private:
     fetch_request request_;
     fetch_reply reply_;
     web_url at_;
+    std::vector<std::string> left_;  ///< addresses that redirected
     std::unique_ptr<http_stream> stream_;
     std::optional<http_stream::parser> parser_;
     std::vector<char> piece_;
@@ -84,6 +89,7 @@ awaitable<fetch_reply> fetch::run()
     } catch (const egress_error& refusal) {
         throw fetch_error(refusal);
     }
+    reply_.cookies = std::move(request_.cookies);
     co_return std::move(reply_);
 }
 
@@ -144,11 +150,13 @@ http_stream::request fetch::make_request() const
     request.set(http::field::host, at_.authority());
     request.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
     request.set(http::field::accept, request_.accept);
-    request.set(http::field::accept_encoding, request_.receiver != nullptr ? "identity" : "gzip, deflate, br");
+    request.set(http::field::accept_encoding, request_.receiver != nullptr ? "identity" : "gzip, deflate, br, zstd");
     request.set(http::field::accept_language, "en, *;q=0.5");
     // A key for one server is not shown to another that it redirects to.
     if (at_.origin() == request_.url.origin())
         for (const auto& [name, value] : request_.headers) request.set(name, value);
+    if (const auto cookies = request_.cookies.header_for(at_, cookie_jar::clock::now()); !cookies.empty())
+        request.set(http::field::cookie, cookies);
     add_body(request);
     return request;
 }
@@ -189,10 +197,11 @@ void fetch::redirect()
     if (request_.method == "PUT" || request_.method == "POST" || request_.method == "DELETE")
         throw fetch_error("bad_redirect",
                           at_.origin() + " redirects a " + request_.method + ", which goes nowhere else.");
+    left_.push_back(at_.text().substr(0, longest_shown));
     if (++reply_.redirects > request_.max_redirects)
         throw fetch_error("too_many_redirects", "Too many redirects: more than " +
-                                                    std::to_string(request_.max_redirects) + ", the last one from " +
-                                                    at_.text() + ".");
+                                                    std::to_string(request_.max_redirects) + ", the last ones " +
+                                                    chain() + " → " + location.substr(0, longest_shown) + ".");
     try {
         const std::string fragment = at_.fragment;
         at_ = at_.follow(location);
@@ -204,9 +213,25 @@ void fetch::redirect()
     enter("redirect", "redirected to " + at_.origin());
 }
 
+// The last four tell a loop from a long way.
+std::string fetch::chain() const
+{
+    std::string text;
+    for (std::size_t i = left_.size() - std::min<std::size_t>(4, left_.size()); i < left_.size(); ++i)
+        text += (text.empty() ? "" : " → ") + left_[i];
+    return text;
+}
+
+void fetch::take_cookies()
+{
+    const auto [first, last] = parser_->get().equal_range(http::field::set_cookie);
+    for (auto one = first; one != last; ++one) request_.cookies.take(at_, one->value(), cookie_jar::clock::now());
+}
+
 awaitable<> fetch::read_answer()
 {
     read_head();
+    take_cookies();
     if (is_redirect()) {
         co_await skip_body();
         co_return;

@@ -3,6 +3,7 @@
 #include "async/asio.hpp"
 #include "egress/egress_ticket.hpp"
 #include "egress/web_url.hpp"
+#include "web/cookie_jar.hpp"
 #include "web/fetch_error.hpp"
 
 #include <chrono>
@@ -32,6 +33,7 @@ struct fetch_reply : fetch_head {
     std::string body;            ///< unpacked
     std::uint64_t received = 0;  ///< bytes of the body as they were sent
     unsigned redirects = 0;
+    cookie_jar cookies;     ///< what the servers on the way asked to be told again
     bool repeated = false;  ///< a connection that was used again took the request and gave no answer: a new one did
 };
 
@@ -59,6 +61,7 @@ struct fetch_request {
     std::string body_type = "application/octet-stream";
     std::uint64_t max_bytes = 10 << 20;  ///< of the body, unpacked; of a piece with a receiver
     std::size_t max_redirects = 10;
+    cookie_jar cookies{};  ///< sent where they belong; a fetch begins with none unless it goes on with another
     std::chrono::milliseconds timeout{30'000};  ///< for everything
     std::string_view timeout_setting = "WEB_TIMEOUT_DEFAULT";
     body_receiver* receiver = nullptr;             ///< outlives the call

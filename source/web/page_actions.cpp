@@ -6,6 +6,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -24,13 +25,50 @@ std::string malformed(const std::string& selector)
 std::string missing(const std::string& selector)
 {
     return "no element matches \"" + selector +
-           "\" on the page (waited 5 s); look at the page with format html and take the selector from there.";
+           "\" on the page (waited 5 s), in its frames and open shadow roots; look at the page with format html and "
+           "take "
+           "the selector from there.";
 }
 
-awaitable<> require_element(browser_page& page, const std::string& selector)
+awaitable<frame_path> require_element(browser_page& page, std::string selector)
 {
-    const bool there = co_await wait_for_element(page, selector, to_appear);
-    if (!there) throw page_error(missing(selector));
+    auto path = co_await find_element(page, selector, to_appear);
+    if (!path) throw page_error(missing(selector));
+    frame_path way = std::move(*path);
+    co_return way;
+}
+
+awaitable<json::value> evaluate_along(browser_page& page, frame_path path, std::string_view function,
+                                      json::array arguments)
+{
+    json::value value;
+    if (path.empty()) {
+        value = co_await page.evaluate(function, std::move(arguments));
+    } else {
+        page_frame last = std::move(path.back());
+        value = co_await page.evaluate_in(std::move(last), function, std::move(arguments));
+    }
+    co_return value;
+}
+
+struct offset {
+    double x = 0, y = 0;
+};
+
+// Where the page of the last frame begins. Scrolling an outer frame moves the inner ones, so that the second round
+// counts.
+awaitable<offset> offset_of(browser_page& page, frame_path path)
+{
+    offset sum;
+    for (int round = 0; round < 2 && !path.empty(); ++round) {
+        sum = {};
+        for (const auto& frame : path) {
+            const json::value box = co_await page.evaluate_on(frame, page_scripts::frame_box, json::array());
+            sum.x += box.at("x").to_number<double>();
+            sum.y += box.at("y").to_number<double>();
+        }
+    }
+    co_return sum;
 }
 
 json::object mouse(const char* type, double x, double y)
@@ -44,16 +82,17 @@ json::object mouse(const char* type, double x, double y)
 
 awaitable<> click(browser_page& page, std::string selector)
 {
-    co_await require_element(page, selector);
+    const frame_path path = co_await require_element(page, selector);
     json::array arguments{json::value(selector)};
-    const json::value place_or_null = co_await page.evaluate(page_scripts::locate, std::move(arguments));
+    const json::value place_or_null = co_await evaluate_along(page, path, page_scripts::locate, std::move(arguments));
     if (!place_or_null.is_object()) throw page_error(missing(selector));
     const json::object& place = place_or_null.get_object();
     if (!place.at("visible").as_bool())
         throw page_error("the element that matches \"" + selector +
                          "\" is not visible: click what makes it visible first.");
-    const double x = place.at("x").to_number<double>();
-    const double y = place.at("y").to_number<double>();
+    const offset begin = co_await offset_of(page, path);
+    const double x = begin.x + place.at("x").to_number<double>();
+    const double y = begin.y + place.at("y").to_number<double>();
     for (const char* type : {"mouseMoved", "mousePressed", "mouseReleased"}) {
         auto event = mouse(type, x, y);
         co_await page.command("Input.dispatchMouseEvent", std::move(event));
@@ -62,9 +101,10 @@ awaitable<> click(browser_page& page, std::string selector)
 
 awaitable<> type(browser_page& page, std::string selector, std::string text)
 {
-    co_await require_element(page, selector);
+    frame_path path = co_await require_element(page, selector);
     json::array arguments{json::value(selector), json::value(text)};
-    const json::value answer = co_await page.evaluate(page_scripts::focus_field, std::move(arguments));
+    const json::value answer =
+        co_await evaluate_along(page, std::move(path), page_scripts::focus_field, std::move(arguments));
     const std::string how = answer.is_string() ? std::string(answer.get_string()) : std::string();
     if (how == "chosen") co_return;
     if (how != "typed") throw page_error("\"" + selector + "\" cannot be typed into: " + how + ".");
@@ -136,11 +176,9 @@ awaitable<> press(browser_page& page, std::string selector, std::string name)
     const auto key = find_key(name);
     if (!key) throw page_error("there is no key \"" + name + "\": use one character, or one of " + key_names() + ".");
     if (!selector.empty()) {
-        co_await require_element(page, selector);
-        constexpr const char* focus =
-            "function(selector) { HTMLElement.prototype.focus.call(document.querySelector(selector)) }";
+        frame_path path = co_await require_element(page, selector);
         json::array arguments{json::value(selector)};
-        co_await page.evaluate(focus, std::move(arguments));
+        co_await evaluate_along(page, std::move(path), page_scripts::focus, std::move(arguments));
     }
     for (const char* each : {key->text.empty() ? "rawKeyDown" : "keyDown", "keyUp"}) {
         auto event = key_event(each, *key);
@@ -150,9 +188,10 @@ awaitable<> press(browser_page& page, std::string selector, std::string name)
 
 awaitable<> scroll(browser_page& page, std::string selector, std::string to)
 {
-    if (!selector.empty()) co_await require_element(page, selector);
+    frame_path path;
+    if (!selector.empty()) path = co_await require_element(page, selector);
     json::array arguments{json::value(selector), json::value(to)};
-    co_await page.evaluate(page_scripts::scroll, std::move(arguments));
+    co_await evaluate_along(page, std::move(path), page_scripts::scroll, std::move(arguments));
 }
 
 awaitable<> wait(browser_page& page, std::string selector, std::chrono::milliseconds time)
@@ -164,7 +203,7 @@ awaitable<> wait(browser_page& page, std::string selector, std::chrono::millisec
         co_return;
     }
     const auto limit = time.count() == 0 ? std::chrono::milliseconds(to_appear) : time;
-    const bool there = co_await wait_for_element(page, selector, limit);
+    const auto there = co_await find_element(page, selector, limit);
     if (!there)
         throw page_error("no element matched \"" + selector + "\" within " + std::to_string(limit.count()) + " ms.");
 }
@@ -186,12 +225,51 @@ awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_vi
     throw page_error(malformed(selector));
 }
 
-awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit)
+namespace {
+
+frame_path path_to(const std::vector<page_frame>& all, page_frame last)
 {
-    json::array arguments{json::value(selector), json::value(limit.count())};
-    const json::value matches =
-        co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
-    co_return matches.is_bool() && matches.get_bool();
+    frame_path path{std::move(last)};
+    for (auto at = all.rbegin(); at != all.rend(); ++at)
+        if (at->id == path.front().parent) path.insert(path.begin(), *at);
+    return path;
+}
+
+// A frame may go, or another page come into it, while it is looked at.
+awaitable<bool> is_in_frame(browser_page& page, page_frame frame, std::string selector)
+{
+    try {
+        json::array arguments{json::value(selector), json::value(0)};
+        const json::value there =
+            co_await page.evaluate_in(std::move(frame), page_scripts::await_element, std::move(arguments));
+        co_return there.is_bool() && there.get_bool();
+    } catch (const devtools_error&) {
+        co_return false;
+    }
+}
+
+}  // namespace
+
+awaitable<std::optional<frame_path>> find_element(browser_page& page, std::string selector,
+                                                  std::chrono::milliseconds limit)
+{
+    using clock = std::chrono::steady_clock;
+    constexpr auto longest_look = std::chrono::milliseconds(500);  // frames are asked between two
+    const auto end = clock::now() + limit;
+    for (;;) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
+        const auto look = std::clamp(left, std::chrono::milliseconds(0), longest_look);
+        json::array arguments{json::value(selector), json::value(look.count())};
+        const json::value here =
+            co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
+        if (here.is_bool() && here.get_bool()) co_return frame_path();
+        const auto frames = co_await page.frames();
+        for (const auto& frame : frames) {
+            const bool there = co_await is_in_frame(page, frame, selector);
+            if (there) co_return path_to(frames, frame);
+        }
+        if (left <= longest_look) co_return std::nullopt;
+    }
 }
 
 awaitable<> perform(browser_page& page, page_action action)

@@ -3,7 +3,9 @@
 #include "web/browser_page.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -23,8 +25,13 @@ struct page_action {
 awaitable<json::value> evaluate_with_selector(browser_page& page, std::string_view function, std::string selector,
                                               json::array arguments);
 
-/// Waits at most `limit` for an element. Throws page_error when the selector is malformed.
-awaitable<bool> wait_for_element(browser_page& page, std::string selector, std::chrono::milliseconds limit);
+/// The frames that lead to an element, the outermost first; empty: it is in the page itself.
+using frame_path = std::vector<page_frame>;
+
+/// Waits at most `limit` for an element in the page or one of its frames; nothing: there is none. Throws page_error
+/// when the selector is malformed.
+awaitable<std::optional<frame_path>> find_element(browser_page& page, std::string selector,
+                                                  std::chrono::milliseconds limit);
 
 /// Does the action and waits for its effects. Throws page_error with a sentence that says what to do.
 awaitable<> perform(browser_page& page, page_action action);

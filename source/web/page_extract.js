@@ -1,86 +1,137 @@
+// Gives what is asked for of a page: its HTML as it is (`html`), or the part of it that is shown, in the tags and attributes
+// that web_page_renderer.py knows, with open shadow roots and frames in their places.
 (function(format, selector, limit) {
-  const getter = (owner, name) => { const get = Object.getOwnPropertyDescriptor(owner.prototype, name).get; return o => get.call(o) };
   const root = getter(Document, 'documentElement')(document);
   const body = getter(Document, 'body')(document);
   const title = getter(Document, 'title')(document);
-  const kids = node => [...getter(Node, 'childNodes')(node)];
+  const childNodes = getter(Node, 'childNodes');
   const outer = getter(Element, 'outerHTML');
   const textContent = getter(Node, 'textContent');
-  const innerText = getter(HTMLElement, 'innerText');
   const localName = getter(Element, 'localName');
-  const attribute = (node, name) => Element.prototype.getAttribute.call(node, name) ?? '';
-  const shown = node => Element.prototype.checkVisibility.call(node, { visibilityProperty: true });
-  const all = text => Document.prototype.querySelectorAll.call(document, text);
-  const plain = node => node instanceof HTMLElement ? innerText(node) : textContent(node) ?? '';
+  const attribute = (node, name) => Element.prototype.getAttribute.call(node, name);
+  const frames = globalThis.contentOfFrames ?? new WeakMap();
+  const closed = new Set();
+
   const html = node => {
-    const type = getter(Document, 'doctype')(document);
-    return node === root && type ? '<!DOCTYPE ' + type.name + '>\n' + outer(node) : outer(node);
-  };
-
-  const skipped = new Set(['script', 'style', 'noscript', 'template', 'head', 'svg', 'canvas', 'iframe', 'object', 'audio', 'video', 'button', 'select', 'textarea']);
-  const blocks = new Set(['p', 'div', 'section', 'article', 'main', 'header', 'footer', 'nav', 'aside', 'figure', 'figcaption', 'form',
-    'fieldset', 'dl', 'dt', 'dd', 'address', 'details', 'summary', 'body', 'html', 'ul', 'ol', 'table', 'blockquote', 'pre', 'hr', 'li', 'tr']);
-  const block = text => '\n\n' + text.trim() + '\n\n';
-  const tidy = text => text.replace(/[ \t]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim();
-  const indent = (text, first, rest) => first + text.replace(/\n(?=.)/g, '\n' + rest);
-  const inside = (node, depth) => kids(node).map(child => mark(child, depth)).join('');
-  const line = (node, depth) => inside(node, depth).replace(/\s+/g, ' ').trim();
-  const list = (node, depth, ordered) => {
-    let number = Number(attribute(node, 'start')) || 1;
-    const items = kids(node).filter(child => child instanceof Element && localName(child) === 'li' && shown(child));
-    return items.map(child => {
-      const sign = ordered ? number++ + '. ' : '- ';
-      return indent(tidy(inside(child, depth + 1)), sign, ' '.repeat(sign.length));
-    }).join('\n');
-  };
-  const table = (node, depth) => {
-    const rows = [...Element.prototype.querySelectorAll.call(node, 'tr')].filter(shown).map(row =>
-      kids(row).filter(cell => cell instanceof HTMLTableCellElement).map(cell => line(cell, depth + 1).replace(/\|/g, '\\|')));
-    if (rows.length === 0) return inside(node, depth);
-    const width = Math.max(...rows.map(row => row.length));
-    const text = row => '| ' + [...row, ...Array(width - row.length).fill('')].join(' | ') + ' |';
-    return [text(rows[0]), '|' + ' --- |'.repeat(width), ...rows.slice(1).map(text)].join('\n');
-  };
-  const link = (node, depth) => {
-    const text = line(node, depth), target = attribute(node, 'href');
-    if (!text || !target || target.startsWith('javascript:')) return text;
-    let whole = target;
-    try { whole = new URL(target, getter(Node, 'baseURI')(node)).href } catch {}
-    return '[' + text + '](' + whole + ')';
-  };
-  const wrapped = (node, depth, sign) => { const text = line(node, depth); return text ? sign + text + sign : '' };
-  const mark = (node, depth) => {
-    if (node instanceof Text) return textContent(node).replace(/\s+/g, ' ');
-    if (!(node instanceof Element) || depth > 200) return '';
-    const name = localName(node);
-    if (skipped.has(name) || !shown(node)) return '';
-    if (/^h[1-6]$/.test(name)) return block('#'.repeat(Number(name[1])) + ' ' + line(node, depth + 1));
-    switch (name) {
-      case 'br': return '\n';
-      case 'hr': return block('---');
-      case 'a': return link(node, depth + 1);
-      case 'img': { const text = attribute(node, 'alt').trim(); return text ? '![' + text + '](' + node.src + ')' : '' }
-      case 'b': case 'strong': return wrapped(node, depth + 1, '**');
-      case 'i': case 'em': return wrapped(node, depth + 1, '*');
-      case 'code': case 'kbd': case 'samp': return '`' + textContent(node) + '`';
-      case 'pre': return '\n\n```\n' + textContent(node).replace(/\n$/, '') + '\n```\n\n';
-      case 'blockquote': return block(indent(tidy(inside(node, depth + 1)), '> ', '> ').replace(/\n\n/g, '\n>\n'));
-      case 'ul': return block(list(node, depth, false));
-      case 'ol': return block(list(node, depth, true));
-      case 'table': return block(table(node, depth));
+    const roots = node === root || node === body ? rootsIn(document).slice(1) : inside(node).map(shadowOf).filter(Boolean).flatMap(rootsIn);
+    let text = outer(node);
+    if (roots.length && Element.prototype.getHTML) {
+      const inner = Object.getOwnPropertyDescriptor(Element.prototype, 'innerHTML').get.call(node);
+      const end = '</' + localName(node) + '>';
+      if (text.endsWith(inner + end)) {
+        // getHTML() leaves out the element itself, whose own root then stands first.
+        const all = Element.prototype.getHTML.call(node, { serializableShadowRoots: true, shadowRoots: roots });
+        text = text.slice(0, text.length - inner.length - end.length) + all + end;
+      }
     }
-    return blocks.has(name) ? block(inside(node, depth + 1)) : inside(node, depth + 1);
+    const type = getter(Document, 'doctype')(document);
+    if (node === root && type) text = '<!DOCTYPE ' + type.name + '>\n' + text;
+    for (const frame of inside(node)) if (frames.has(frame)) text += '\n' + frames.get(frame);
+    return text;
   };
-  const markdown = node => node instanceof HTMLElement ? tidy(mark(node, 0)) : plain(node);
+  const inside = node => {
+    const all = [node, ...Element.prototype.querySelectorAll.call(node, '*')];
+    for (let i = 0; i < all.length; i++) {
+      const inner = shadowOf(all[i]);
+      if (inner) all.push(...found(inner, '*'));
+    }
+    return all;
+  };
 
-  const render = { html, text: plain, markdown }[format];
-  const found = selector ? [...all(selector)] : [format === 'html' ? root : body ?? root];
-  let content = '', truncated = false;
-  for (const node of found) {
-    if (node) content += (content ? '\n' : '') + render(node);
-    if (content.length > limit) { content = content.slice(0, limit); truncated = true; break }
+  const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
+  const skipped = new Set(['script', 'style', 'noscript', 'template', 'head', 'canvas', 'object', 'embed', 'audio', 'video', 'datalist', 'noembed', 'noframes']);
+  const blocks = new Set(['p', 'div', 'section', 'article', 'main', 'header', 'footer', 'nav', 'aside', 'figure', 'figcaption', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6',
+    'fieldset', 'dl', 'dt', 'dd', 'address', 'details', 'summary', 'ul', 'ol', 'menu', 'table', 'thead', 'tbody', 'tfoot', 'caption', 'blockquote', 'pre', 'hr', 'li',
+    'tr', 'td', 'th']);
+  const marks = new Set(['a', 'b', 'strong', 'i', 'em', 'code', 'kbd', 'samp', 'del', 's', 'strike', 'sup', 'sub', 'q', 'abbr', 'ruby', 'rt', 'rp', 'br', 'img', 'svg',
+    'input', 'select', 'option', 'textarea']);
+  const empty = new Set(['br', 'hr', 'img', 'input']);
+  const kept = { ol: ['start', 'reversed', 'type'], li: ['value'], td: ['colspan', 'rowspan'], th: ['colspan', 'rowspan'], abbr: ['title'], a: ['aria-label', 'title'],
+    svg: ['aria-label'], table: ['role'], code: ['class'], pre: ['class'], input: ['type'], img: ['alt'] };
+  const address = (node, name) => {
+    try { return new URL(attribute(node, name), getter(Node, 'baseURI')(node)).href } catch { return '' }
+  };
+  const attributes = (node, name) => {
+    const all = (kept[name] ?? []).map(each => [each, attribute(node, each)]);
+    if (name === 'a' && attribute(node, 'href')) all.push(['href', address(node, 'href')]);
+    if (name === 'img' && attribute(node, 'src')) all.push(['src', address(node, 'src')]);
+    if (name === 'input' && !['password', 'hidden', 'file'].includes(node.type)) all.push(['value', node.value], ['checked', node.checked ? '' : null]);
+    if (name === 'option' && node.selected) all.push(['selected', '']);
+    return all.filter(([, value]) => value !== null).map(([key, value]) => ' ' + key + '="' + escaped(String(value)) + '"').join('');
+  };
+  const kids = node => {
+    const inner = shadowOf(node);
+    if (inner) return [...childNodes(inner)];
+    if (localName(node) !== 'slot') return [...childNodes(node)];
+    const given = HTMLSlotElement.prototype.assignedNodes.call(node);
+    return given.length ? given : [...childNodes(node)];
+  };
+
+  // What draws a formula for the eye stands beside its MathML.
+  const drawsFormula = node => attribute(node, 'aria-hidden') === 'true' && parentOf(node) instanceof Element &&
+    Element.prototype.querySelector.call(parentOf(node), 'math') !== null;
+
+  const parts = [];
+  let length = 0, truncated = false;
+  const put = text => {
+    if (truncated) return;
+    parts.push(text.slice(0, limit - length));
+    if ((length += text.length) > limit) truncated = true;
+  };
+  // `seen` is false within what is invisible, where a part may be visible again; `lines`: line ends are kept.
+  const mark = (node, depth, seen, lines, style) => {
+    if (truncated || depth > 1000) return;
+    if (node instanceof Text) {
+      if (!seen) return;
+      const text = escaped(textContent(node));
+      put(lines ? text.replace(/\n/g, '<br>') : text);
+      return;
+    }
+    if (!(node instanceof Element)) return;
+    const name = localName(node);
+    if (skipped.has(name)) return;
+    const look = getComputedStyle(node);
+    if (look.display === 'none' || drawsFormula(node)) return;
+    seen = look.visibility === 'visible' || !look.visibility;
+    if (name.includes('-') && !shadowOf(node) && !node.firstChild && seen && node.getClientRects().length && node.offsetHeight > 0) closed.add(name);
+    if (name === 'math') return seen ? put(new XMLSerializer().serializeToString(node)) : undefined;
+    if (name === 'svg') {
+      const caption = attribute(node, 'aria-label') || [...childNodes(node)].filter(each => each instanceof Element && localName(each) === 'title').map(textContent)[0];
+      return seen && caption ? put('<svg aria-label="' + escaped(caption) + '"></svg>') : undefined;
+    }
+    if (name === 'textarea') return seen ? put('<textarea>' + escaped(node.value) + '</textarea>') : undefined;
+    if (name === 'iframe' || name === 'frame') return seen && frames.has(node) ? put('<section>' + frames.get(node).replace(/<\/?page-part>/g, '') + '</section>') : undefined;
+    const own = blocks.has(name) || marks.has(name) ? name : '';
+    const flat = /^(inline|contents|ruby)/.test(look.display);
+    const block = !flat && !blocks.has(name) && !['option', 'select', 'br', 'img', 'input'].includes(name);
+    const plain = name === 'div' && flat;
+    const apart = /^inline-/.test(look.display) && !own;
+    if (block) put('<div>');
+    if (apart) put(' ');
+    if (own && !plain && seen) put('<' + own + attributes(node, own) + '>' + (own === 'pre' ? '\n' : ''));
+    if (!empty.has(name)) {
+      const keeps = name !== 'pre' && !lines && /^(pre|break-spaces)/.test(look.whiteSpace) && !Element.prototype.closest.call(node, 'pre');
+      for (const child of kids(node)) mark(child, depth + 1, seen, name === 'pre' ? false : lines ? /^(pre|break-spaces)/.test(look.whiteSpace) : keeps);
+      if (own && !plain && seen) put('</' + own + '>');
+    }
+    if (apart) put(' ');
+    if (block) put('</div>');
+  };
+  const asParts = node => {
+    put('<page-part>');
+    if (node instanceof HTMLElement) mark(node, 0, true, false);
+    else put(escaped(textContent(node) ?? ''));
+    put('</page-part>');
+  };
+
+  const chosen = selector ? findAll(selector) : [format === 'html' ? root : body ?? root];
+  for (const node of chosen) {
+    if (!node || truncated) continue;
+    if (format === 'html') put((parts.length ? '\n' : '') + html(node));
+    else asParts(node);
   }
+  const content = parts.join('');
   const timing = performance.getEntriesByType('navigation')[0];
   return { content: content.toWellFormed(), title: title.slice(0, 1000).toWellFormed(), url: location.href.slice(0, 8000),
-    status: timing ? timing.responseStatus : 0, matches: found.length, truncated };
+    status: timing ? timing.responseStatus : 0, matches: chosen.length, truncated, closed: [...closed].slice(0, 5) };
 })

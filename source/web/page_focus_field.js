@@ -1,5 +1,5 @@
 (function(selector, text) {
-  const field = Document.prototype.querySelector.call(document, selector);
+  const field = findFirst(selector);
   if (!field) return 'no element matches';
   const tell = name => field.dispatchEvent(new Event(name, { bubbles: true }));
   if (field instanceof HTMLSelectElement) {

@@ -1,8 +1,8 @@
 (async function(selector, to) {
   if (selector) {
-    const found = Document.prototype.querySelector.call(document, selector);
-    if (!found) return false;
-    Element.prototype.scrollIntoView.call(found, { block: 'center', behavior: 'instant' });
+    const element = findFirst(selector);
+    if (!element) return false;
+    Element.prototype.scrollIntoView.call(element, { block: 'center', behavior: 'instant' });
   } else {
     const height = document.scrollingElement ? document.scrollingElement.scrollHeight : 0;
     const step = innerHeight * 0.9;

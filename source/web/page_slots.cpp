@@ -150,7 +150,12 @@ void page_slots::attached(const json::object& params)
         attached_.notify();
         return;
     }
-    if (owner != slots_.end() && owner->page) owner->page->note_window(text_of(target, "url"));
+    // A halted window holds up the page that opened it, whose thread it shares. It goes on with every request withheld,
+    // and no further.
+    const std::string window = text_of(params, "sessionId");
+    json::object everything{{"patterns", json::array{json::object{{"urlPattern", "*"}}}}};
+    connection_->send(window, "Fetch.enable", std::move(everything));
+    connection_->send(window, "Runtime.runIfWaitingForDebugger", {});
     connection_->send({}, "Target.closeTarget", {{"targetId", text_of(target, "targetId")}});
 }
 

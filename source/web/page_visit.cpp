@@ -3,6 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "runs/progress_sender.hpp"
 #include "text/time_text.hpp"
+#include "text/words.hpp"
 #include "web/browser_process.hpp"
 #include "web/page_scripts.hpp"
 #include "web/web_browser_errors.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 constexpr auto longest_settling = std::chrono::seconds(5);
 constexpr auto to_read_late = std::chrono::seconds(2);
+constexpr auto least_to_render = std::chrono::seconds(10);
+constexpr std::size_t markup_for_text = 4;  // times the size of what is shown
+constexpr std::size_t most_markup = 8 << 20;
 constexpr std::size_t screenshot_limit = 1 << 20;
 constexpr const char* loading = "waiting for the page to load";
 constexpr const char* reading = "reading the page";
@@ -44,19 +48,23 @@ awaitable<> check_selectors(browser_page& page, const browse_request& request)
     std::vector<std::string> all{request.wait_for, request.selector};
     for (const auto& action : request.actions) all.push_back(action.selector);
     std::erase(all, std::string());
-    for (const auto& selector : all) co_await wait_for_element(page, selector, std::chrono::milliseconds(0));
+    for (const auto& selector : all) {
+        json::array arguments{json::value(selector), json::value(0)};
+        co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
+    }
 }
 
 }  // namespace
 
 page_visit::page_visit(browser& from, progress_sender& progress, std::shared_ptr<egress_ticket> ticket,
-                       browse_request request, web_url where, visit_limits limits)
+                       browse_request request, web_url where, visit_limits limits, page_renderer render)
     : browser_(from),
       progress_(progress),
       ticket_(std::move(ticket)),
       request_(std::move(request)),
       where_(std::move(where)),
-      limits_(limits)
+      limits_(limits),
+      render_(std::move(render))
 {
     result_.url = where_.text();
 }
@@ -86,6 +94,8 @@ awaitable<browse_result> page_visit::run()
         result_.error = "While " + phase_ + ": " + problem.what();
     }
     if (result_.timed_out || !result_.error.empty()) co_await read_late();
+    const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    co_await render(std::max<std::chrono::milliseconds>(least_to_render, limits_.time - spent));
     conclude();
     result_.duration = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
     co_return std::move(result_);
@@ -179,10 +189,29 @@ awaitable<> page_visit::load()
     } else if (!error.empty()) {
         result_.error = navigation_sentence(error, url, where_.who.name, *ticket_);
     } else {
+        co_await notice_refusal();
+        if (!result_.error.empty()) co_return;
         arrived_ = true;
         enter(loading);
         co_await page_->settle(longest_settling);
     }
+}
+
+// The guard's answer in the page's place is a page for the browser; what comes next would wait for its elements.
+awaitable<> page_visit::notice_refusal()
+{
+    if (ticket_->refusals().empty()) co_return;
+    constexpr const char* function =
+        "function() { const timing = performance.getEntriesByType('navigation')[0];"
+        "return { url: location.href.slice(0, 8000), status: timing ? timing.responseStatus : 0 } }";
+    const json::value answer = co_await page_->evaluate(function, json::array());
+    if (!answer.is_object()) co_return;
+    const std::string url(answer.at("url").as_string());
+    const int status = answer.at("status").to_number<int>();
+    result_.error = refusal_of_page(*ticket_, url, status);
+    if (result_.error.empty()) co_return;
+    result_.url = url;
+    result_.status = status;
 }
 
 awaitable<> page_visit::act()
@@ -190,25 +219,121 @@ awaitable<> page_visit::act()
     constexpr auto longest_wait = std::chrono::hours(1);  // the call's own timeout ends it
     if (!request_.wait_for.empty()) {
         enter("waiting for \"" + request_.wait_for + "\"");
-        co_await wait_for_element(*page_, request_.wait_for, longest_wait);
+        co_await find_element(*page_, request_.wait_for, longest_wait);
     }
     for (std::size_t i = 0; i < request_.actions.size(); ++i) {
         page_action action = request_.actions[i];
-        enter("doing action " + std::to_string(i + 1) + " (" + name_of(action.what) + ")");
+        enter("doing action " + std::to_string(i + 1) + " (" + name_of(action.what) + ")" +
+              (action.selector.empty() ? "" : " on \"" + action.selector + "\""));
         co_await perform(*page_, std::move(action));
+    }
+}
+
+std::size_t page_visit::longest_extract() const
+{
+    return request_.format == "html" ? limits_.content : std::min(limits_.content * markup_for_text, most_markup);
+}
+
+awaitable<json::object> page_visit::extract_in(page_frame frame, std::string selector)
+{
+    json::array arguments{json::value(request_.format), json::value(selector), json::value(longest_extract())};
+    json::value extract;
+    if (frame.id.empty())
+        extract = co_await evaluate_with_selector(*page_, page_scripts::extract, selector, std::move(arguments));
+    else
+        extract = co_await page_->evaluate_in(std::move(frame), page_scripts::extract, std::move(arguments));
+    if (!extract.is_object()) throw page_error("the page gave no content.");
+    co_return std::move(extract.as_object());
+}
+
+// Hands the content to the page that holds the frame, which shows it in the frame's place.
+awaitable<bool> page_visit::read_frame(page_frame frame)
+{
+    try {
+        const json::value box = co_await page_->evaluate_on(frame, page_scripts::frame_box, json::array());
+        if (!box.at("shown").as_bool()) co_return true;
+        std::string whole;
+        page_frame one = frame;
+        auto extract = co_await extract_in(std::move(one), std::move(whole));
+        std::string content(extract.at("content").as_string());
+        if (request_.format == "html") content = "<!-- frame: " + frame.url + " -->\n" + content;
+        json::array arguments{json::value(content)};
+        co_await page_->evaluate_on(frame, page_scripts::frame_content, std::move(arguments));
+        co_return true;
+    } catch (const devtools_error&) {
+    } catch (const page_crashed&) {
+        throw;
+    } catch (const page_error&) {
+    }
+    co_return false;
+}
+
+awaitable<> page_visit::read_frames(std::vector<page_frame> frames)
+{
+    std::vector<std::string> unread;
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        page_frame one = *frame;
+        const bool was_read = co_await read_frame(std::move(one));
+        if (!was_read) unread.push_back(frame->url);
+    }
+    if (!unread.empty())
+        result_.notes.push_back("The content of " + std::to_string(unread.size()) +
+                                (unread.size() == 1 ? " frame" : " frames") +
+                                " could not be read: " + joined(unread, ", ").substr(0, 1000));
+}
+
+// The matches in frames come behind those in the page.
+awaitable<> page_visit::find_in_frames(std::vector<page_frame> frames)
+{
+    for (const auto& each : frames) {
+        page_frame one = each;
+        try {
+            const auto extract = co_await extract_in(std::move(one), request_.selector);
+            const auto matches = extract.at("matches").to_number<std::size_t>();
+            if (matches == 0) continue;
+            const bool follows = !result_.content.empty() && request_.format == "html";
+            result_.content += (follows ? "\n" : "") + std::string(extract.at("content").as_string());
+            result_.matches = result_.matches.value_or(0) + matches;
+            result_.truncated = result_.truncated || extract.at("truncated").as_bool();
+        } catch (const devtools_error&) {
+        }
     }
 }
 
 awaitable<> page_visit::read()
 {
     enter(reading);
-    json::array arguments{json::value(request_.format), json::value(request_.selector), json::value(limits_.content)};
-    const json::value extract =
-        co_await evaluate_with_selector(*page_, page_scripts::extract, request_.selector, std::move(arguments));
-    fill_result(extract.as_object(), request_, result_);
+    const auto frames = co_await page_->frames();
+    co_await read_frames(frames);
+    page_frame page;
+    const auto extract = co_await extract_in(std::move(page), request_.selector);
+    fill_result(extract, request_, result_);
+    if (!request_.selector.empty()) co_await find_in_frames(frames);
     has_content_ = true;
+    for (const auto& name : extract.at("closed").as_array())
+        result_.notes.push_back("The content of <" + std::string(name.as_string()) +
+                                "> seems to be in a closed shadow root, which cannot be read; a screenshot shows it.");
     if (!request_.screenshot) co_return;
     result_.screenshot = co_await page_->capture(screenshot_limit);
+}
+
+// By the same program as for web_scrape, so that a page is the same text in both.
+awaitable<> page_visit::render(std::chrono::milliseconds left)
+{
+    if (!has_content_ || request_.format == "html" || result_.content.empty()) co_return;
+    page_wish wish;
+    wish.kind = "rendered";
+    wish.base = result_.url;
+    wish.format = request_.format;
+    wish.max_length = limits_.content;
+    std::string markup = std::exchange(result_.content, {});
+    auto answer = co_await render_(std::move(markup), std::move(wish), left);
+    if (const auto* problem = answer.if_contains("error")) {
+        if (result_.error.empty()) result_.error = std::string(problem->as_string());
+        co_return;
+    }
+    result_.content = answer.at("content").as_string();
+    result_.truncated = result_.truncated || answer.at("truncated").as_bool();
 }
 
 }  // namespace cmcp

@@ -5,9 +5,11 @@
 #include "egress/web_url.hpp"
 #include "web/browser.hpp"
 #include "web/page_actions.hpp"
+#include "web/web_page_reader.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +45,10 @@ struct browse_result {
     std::chrono::milliseconds duration{0};
 };
 
+/// Makes text of what a browser has laid out, as for web_scrape: web_page_reader::read for one caller.
+using page_renderer =
+    std::function<awaitable<json::object>(std::string page, page_wish wish, std::chrono::milliseconds limit)>;
+
 struct visit_limits {
     std::size_t content = 0;  ///< bytes
     std::chrono::milliseconds time{0};
@@ -54,7 +60,7 @@ class page_visit {
 public:
     /// `from` and `progress` must outlive this.
     page_visit(browser& from, progress_sender& progress, std::shared_ptr<egress_ticket> ticket, browse_request request,
-               web_url where, visit_limits limits);
+               web_url where, visit_limits limits, page_renderer render);
 
     /// Failures that the caller can correct are results with `error`; cancellation passes through.
     awaitable<browse_result> run();
@@ -65,7 +71,14 @@ private:
     awaitable<> load();
     awaitable<> act();
     awaitable<> read();
+    awaitable<> read_frames(std::vector<page_frame> frames);
+    awaitable<bool> read_frame(page_frame frame);
+    awaitable<json::object> extract_in(page_frame frame, std::string selector);
+    awaitable<> find_in_frames(std::vector<page_frame> frames);
     awaitable<> read_late();
+    awaitable<> render(std::chrono::milliseconds left);
+    awaitable<> notice_refusal();
+    std::size_t longest_extract() const;
     void conclude();
     void conclude_late();
     bool shows_nothing() const;
@@ -76,6 +89,7 @@ private:
     browse_request request_;
     web_url where_;
     visit_limits limits_;
+    page_renderer render_;
     std::shared_ptr<browser_page> page_;
     std::string phase_;
     bool arrived_ = false;  // there is a page that can be read

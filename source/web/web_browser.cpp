@@ -108,8 +108,9 @@ std::string browser_obstacle(const settings& config)
 }
 
 web_browser::web_browser(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                         egress_guard& guard, blocking_pool& pool)
+                         egress_guard& guard, web_page_reader& reader, blocking_pool& pool)
     : guard_(guard),
+      reader_(reader),
       policy_(egress_policy::from_settings(config)),
       obstacle_(browser_obstacle(config)),
       most_content_(config.web_browser_max_content),
@@ -154,6 +155,9 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     std::string refused = refusal(request, where);
     if (!refused.empty()) co_return failed_visit(request.url, std::move(refused));
     std::string key = admission_key(who), principal = who.principal;
+    page_renderer render = [this, key](std::string page, page_wish wish, std::chrono::milliseconds left) {
+        return reader_.read(key, std::move(page), std::move(wish), left);
+    };
     auto place = co_await admission_.enter(std::move(key), &io);
     if (!place)
         co_return failed_visit(request.url,
@@ -165,7 +169,8 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     auto ticket = guard_.issue("web_browse", egress_limits{.bytes = most_bytes});
     ticket->belong_to(std::move(who.principal), io.request());
     if (request.inside) ticket->lead_into(std::move(request.inside));
-    page_visit visit(*its, progress, std::move(ticket), std::move(request), std::move(where), limits);
+    page_visit visit(*its, progress, std::move(ticket), std::move(request), std::move(where), limits,
+                     std::move(render));
     auto work = visit.run();
     auto result = co_await with_progress(progress, std::move(work));
     co_return result;

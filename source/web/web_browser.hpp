@@ -21,9 +21,9 @@ namespace cmcp {
 /// The whole policy of browsing: which browser, how many pages at once, how long and how much.
 class web_browser {
 public:
-    /// `backend`, whose launcher has browser_for_launcher(), `guard` and `pool` must outlive this.
+    /// `backend`, whose launcher has browser_for_launcher(), `guard`, `reader` and `pool` must outlive this.
     web_browser(asio::any_io_executor executor, const settings& config, sandbox::backend& backend, egress_guard& guard,
-                blocking_pool& pool);
+                web_page_reader& reader, blocking_pool& pool);
 
     /// Failures that the caller can correct are results with `error`; cancellation passes through.
     awaitable<browse_result> browse(caller who, request_io& io, browse_request request);
@@ -41,6 +41,7 @@ private:
     std::string refusal(const browse_request& request, web_url& where) const;
 
     egress_guard& guard_;
+    web_page_reader& reader_;
     egress_policy policy_;
     std::string obstacle_;
     std::size_t most_content_;

@@ -15,7 +15,7 @@ namespace cmcp {
 
 /// The parts to take from a page.
 struct page_wish {
-    std::string kind = "html";    ///< html, xml, results
+    std::string kind = "html";    ///< html, xml, rendered (what page_extract.js gives), results
     std::string base;             ///< absolute URL that references are relative to
     std::string format = "text";  ///< text, markdown, html, links
     std::optional<std::string> selector;

@@ -11,7 +11,8 @@ BLOCKS = frozenset('''address article aside blockquote body caption center dd de
     figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html li main menu nav ol optgroup option p pre section summary
     table tbody td tfoot th thead tr ul'''.split())
 INERT = frozenset('script style template noembed noframes object embed applet iframe frame canvas datalist'.split())
-UNSEEN = INERT | frozenset('head svg math audio video select textarea input'.split())
+UNSEEN = INERT | frozenset('head audio video'.split())
+FORMULA = frozenset('math svg'.split())     # their elements are none of HTML's
 AROUND = frozenset('nav footer aside'.split())
 AROUND_ROLES = frozenset('navigation banner contentinfo search complementary'.split())
 BREAK = '\v'
@@ -69,6 +70,68 @@ def absolute(base, reference):
         return address if urlsplit(address).scheme in ('http', 'https') else ''
     except ValueError:
         return ''
+
+
+def inside_out(soup):
+    """Shadow roots and frames that stand in the page itself become parts of it."""
+    for template in soup.find_all('template', shadowrootmode=True):
+        template.name = 'div'
+    for frame in soup.find_all('iframe', srcdoc=True):
+        if hidden(frame):
+            continue
+        inner = bs4.BeautifulSoup(frame['srcdoc'], 'lxml')
+        frame.name = 'section'
+        frame.clear()
+        for part in list((inner.body or inner).contents):
+            frame.append(part)
+
+
+def frames_of(soup, base):
+    """Addresses of the frames that a reader would see."""
+    found = []
+    for frame in soup.find_all(['iframe', 'frame']):
+        address = absolute(base, frame.get('src'))
+        tiny = any(re.fullmatch(r'\s*[01](px)?\s*', frame.get(side) or '') for side in ('width', 'height'))
+        if address and not tiny and not hidden(frame) and not out_of_sight(frame) and address not in found:
+            found.append(address)
+    return found[:50]
+
+
+def refresh_of(soup, base, empty):
+    """Where <meta http-equiv=refresh> leads within ten seconds; one for readers without scripts counts on a page that is
+    empty for them."""
+    for meta in soup.find_all('meta'):
+        if (meta.get('http-equiv') or '').strip().lower() != 'refresh' or meta.find_parent('noscript') and not empty:
+            continue
+        match = re.match(r'\s*(\d*)[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(["\']?)(.*)', meta.get('content') or '', re.I | re.S)
+        if match is None or int(match[1][:6] or 0) > 10:
+            continue
+        reference = match[3].split(match[2])[0] if match[2] else match[3]
+        address = absolute(base, reference) if reference.strip() else ''
+        if address:
+            return address
+    return ''
+
+
+def without_scripts(soup):
+    """The beginning of the text that is there without scripts, apart from what stands in <noscript>."""
+    found = ''
+    for text in (soup.body or soup).descendants:
+        if is_text(text) and text.strip() and not any(unseen(parent) or parent.name == 'noscript' for parent in text.parents):
+            found += ' ' + text.strip()
+            if len(found) > 400:
+                break
+    return found.strip()
+
+
+def is_built_by_scripts(soup, text):
+    if len(text) > 300 or not any(not data_in(script) and (script.get('src') or script.get_text(strip=True))
+                                  for script in soup.find_all('script')):
+        return False
+    if not text or re.search(r'\b(loading|please wait|javascript)\b', text, re.I) or any(note.get_text(strip=True) for note in soup.find_all('noscript')):
+        return True
+    return any((tag.get('id') or '-' in tag.name) and not tag.contents for tag in (soup.body or soup).find_all(True)
+               if tag.name in ('div', 'main', 'section') or '-' in tag.name)
 
 
 def title_of(soup):
@@ -131,7 +194,24 @@ def read_page(asked, text):
     base = absolute(base, named['href']) or base if named else base
     found = {'title': title_of(soup)}
     left_out = []
-    if selector is not None:
+    if kind == 'html':
+        bare = without_scripts(soup) if selector is None else 'unknown'
+        refresh = refresh_of(soup, base, not bare)
+        if refresh:
+            found['refresh'] = refresh
+        if shape != 'html':
+            inside_out(soup)
+        if selector is None and shape in ('text', 'markdown'):
+            frames = frames_of(soup, base)
+            if frames:
+                found['frames'] = frames
+            if is_built_by_scripts(soup, bare):
+                found['needs_scripts'] = True
+            elif not bare and not frames:
+                found['needs_scripts'] = False
+    if kind == 'rendered':      # parts of a page that a browser has laid out
+        chosen = soup.find_all('page-part')
+    elif selector is not None:
         named_data = 'script' in selector       # data for machines is taken only by who asks for it
         chosen = [tag for tag in select(soup, selector)
                   if named_data and data_in(tag) or not unseen(tag) and not out_of_sight(tag)]
@@ -152,9 +232,9 @@ def read_page(asked, text):
     else:
         renderer = Renderer(soup, base, shape == 'markdown', left_out)
         pieces = [tag.string or '' if data_in(tag) else renderer.render(tag) for tag in chosen]
-        if selector is None and not ''.join(pieces).strip():
+        if selector is None and kind == 'html' and not ''.join(pieces).strip():
             pieces = [Renderer(soup, base, shape == 'markdown').render(soup.body or soup)]
-    separator = '\n' if shape == 'html' else '\n\n'
+    separator = '\n' if shape == 'html' or kind == 'rendered' else '\n\n'
     content = separator.join(piece for piece in pieces if piece)
     most = asked['max_length']
     found.update(content=content[:most], length=len(content), truncated=len(content) > most)

@@ -1,7 +1,9 @@
 #include "web/web_scraper.hpp"
 
+#include "charset/decode_text.hpp"
+#include "charset/guess_charset.hpp"
 #include "runs/progress_sender.hpp"
-#include "text/charset.hpp"
+#include "runs/runner.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
@@ -45,8 +47,9 @@ page_kind kind_of_bytes(std::string_view bytes)
 {
     if (bytes.starts_with("%PDF-")) return page_kind::pdf;
     const auto start = bytes.substr(0, 1024);
-    if (start.find('\0') != std::string_view::npos && !start.starts_with("\xff\xfe") && !start.starts_with("\xfe\xff"))
-        return page_kind::other;
+    const bool is_wide =
+        start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff") || !utf16_without_mark(start).empty();
+    if (start.find('\0') != std::string_view::npos && !is_wide) return page_kind::other;
     const auto first = start.find_first_not_of(" \t\r\n\f\xef\xbb\xbf");
     if (first == std::string_view::npos || start[first] != '<') return page_kind::text;
     return start.substr(first).starts_with("<?xml") ? page_kind::xml : page_kind::html;
@@ -121,8 +124,33 @@ json::object from_text(std::string text, const scrape_request& request)
     return answer;
 }
 
+// The first addresses, as a reader may ask for them.
+std::string few_of(const json::array& addresses)
+{
+    constexpr std::size_t most = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(addresses.size(), most); ++i)
+        text += (text.empty() ? "" : ", ") + std::string(addresses[i].as_string());
+    return text + (addresses.size() > most ? ", …" : "");
+}
+
 void add_hints(json::object& answer, const scrape_request& request)
 {
+    if (const auto* scripted = answer.if_contains("needs_scripts"); scripted != nullptr) {
+        add_hint(answer, *scripted == true
+                             ? "This page is built by its scripts, which web_scrape does not run, so that little or "
+                               "nothing of it is here: web_browse shows it."
+                             : "The page holds no text that is visible without scripts; format html shows what it is "
+                               "made of, web_browse what it looks like.");
+        answer.erase("needs_scripts");
+    }
+    if (const auto* frames = answer.if_contains("frames"); frames != nullptr && frames->is_array()) {
+        const auto& all = frames->get_array();
+        add_hint(answer, "The page has " + std::to_string(all.size()) +
+                             (all.size() == 1 ? " frame, whose" : " frames, whose") + " content is not here (" +
+                             few_of(all) + "): scrape its address, or web_browse shows it.");
+        answer.erase("frames");
+    }
     const auto* matches = answer.if_contains("matches");
     if (matches != nullptr && *matches == 0)
         add_hint(answer, "The selector matched nothing that is visible on this page; try a simpler one, or none.");
@@ -143,13 +171,12 @@ web_scraper::web_scraper(const settings& config, http_client& client, std::share
     model_.max_redirects = config.web_max_redirects;
     model_.timeout = config.web_timeout_default;
     model_.check = refuse_other_types;
+    longest_time_ = std::max(config.web_browser_timeout_max, config.web_timeout_default);
 }
 
-awaitable<fetch_reply> web_scraper::fetch(std::string principal, std::string call, web_url url,
+awaitable<fetch_reply> web_scraper::fetch(std::string principal, std::string call, fetch_request request,
                                           progress_sender& progress)
 {
-    fetch_request request = model_;
-    request.url = std::move(url);
     request.progress = [&progress](std::string text) { progress.step(std::move(text)); };
     auto ticket = std::make_shared<egress_ticket>("web_scrape", policy_, egress_limits());
     ticket->belong_to(std::move(principal), std::move(call));
@@ -170,11 +197,13 @@ awaitable<json::object> web_scraper::read(caller who, progress_sender& progress,
         if (!answer.contains("error")) answer = from_text(std::string(answer.at("content").as_string()), request);
         co_return answer;
     }
-    auto convert = [bytes = std::move(page.body), label = page.charset] {
-        const auto charset = choose_charset(bytes, label);
-        return std::pair(to_utf8(bytes, charset), charset.note);
+    const auto& host = page.url.who.name;
+    auto convert = [bytes = std::move(page.body), label = page.charset, domain = host.substr(host.rfind('.') + 1)] {
+        return decode_text(bytes, label, domain);
     };
-    auto [text, note] = co_await pool_.run(who.principal, std::move(convert));
+    auto [text, charset, note] = co_await pool_.run(who.principal, std::move(convert));
+    if (const auto zeros = std::count(text.begin(), text.end(), '\0'); zeros > 0 && kind != page_kind::text)
+        note += (note.empty() ? "" : " ") + std::to_string(zeros) + " NUL characters are shown as U+FFFD.";
     if (kind == page_kind::text) {
         answer = from_text(std::move(text), request);
     } else {
@@ -194,22 +223,57 @@ awaitable<json::object> web_scraper::read(caller who, progress_sender& progress,
 awaitable<json::object> web_scraper::attempt(caller who, request_io& io, progress_sender& progress,
                                              scrape_request request)
 {
-    const auto begun = clock::now();
-    const web_url url = web_url::parse(request.url);
     std::string key = admission_key(who);
     auto place = co_await fetches_.enter(std::move(key), &io);
     if (!place)
         throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
-    auto page = co_await fetch(who.principal, io.request(), url, progress);
-    const auto left = model_.timeout - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
-    fetch_reply head = page;
-    head.body.clear();
-    auto answer = co_await read(std::move(who), progress, std::move(page), request, left);
-    if (const auto* problem = answer.if_contains("error"))
-        co_return failed_scrape(head.url.text(), std::string(problem->as_string()), "unreadable");
-    describe(answer, head);
-    add_hints(answer, request);
+    auto answer = co_await read_following(std::move(who), io.request(), progress, std::move(request));
     co_return answer;
+}
+
+// A page may lead on by itself (<meta http-equiv=refresh>), as a redirect does.
+awaitable<json::object> web_scraper::read_following(caller who, std::string call, progress_sender& progress,
+                                                    scrape_request request)
+{
+    const auto begun = clock::now();
+    fetch_request wanted = model_;
+    wanted.url = web_url::parse(request.url);
+    wanted.timeout = chosen_timeout(request.timeout, model_.timeout, longest_time_);
+    if (request.timeout) wanted.timeout_setting = "timeout";
+    const auto whole = wanted.timeout;
+    const auto left = [&] {
+        return whole - std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
+    };
+    const auto least = std::chrono::milliseconds(1);
+    for (;;) {
+        fetch_request one = wanted;
+        auto page = co_await fetch(who.principal, call, std::move(one), progress);
+        fetch_reply head = page;
+        head.body.clear();
+        const auto rest = left();
+        auto answer = co_await read(who, progress, std::move(page), request, rest);
+        if (const auto* problem = answer.if_contains("error"))
+            co_return failed_scrape(head.url.text(), std::string(problem->as_string()), "unreadable");
+        std::string next;
+        if (const auto* refresh = answer.if_contains("refresh")) next = std::string(refresh->as_string());
+        answer.erase("refresh");
+        const bool may_follow = head.status < 400 && head.redirects < wanted.max_redirects && left() > least;
+        if (!next.empty() && may_follow) {
+            wanted.url = head.url.follow(next);
+            if (wanted.url.target != head.url.target || wanted.url.origin() != head.url.origin()) {
+                progress.step("following to " + wanted.url.origin());
+                wanted.max_redirects -= head.redirects + 1;
+                wanted.cookies = std::move(head.cookies);
+                wanted.timeout = left();
+                continue;
+            }
+        }
+        describe(answer, head);
+        add_hints(answer, request);
+        if (!next.empty() && !may_follow)
+            add_hint(answer, "The page leads on to " + next + ", which was not followed.");
+        co_return answer;
+    }
 }
 
 awaitable<json::object> web_scraper::scrape(caller who, request_io& io, scrape_request request)

@@ -7,6 +7,7 @@
 #include "web/http_client.hpp"
 #include "web/web_page_reader.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct scrape_request {
     std::string format = "text";  ///< text, markdown, html, links
     std::optional<std::string> selector;
     std::size_t max_length = 100'000;  ///< characters
+    std::optional<double> timeout;     ///< seconds, for everything
 };
 
 /// Fetches one page and takes the requested parts from it.
@@ -34,7 +36,10 @@ public:
 
 private:
     awaitable<json::object> attempt(caller who, request_io& io, progress_sender& progress, scrape_request request);
-    awaitable<fetch_reply> fetch(std::string principal, std::string call, web_url url, progress_sender& progress);
+    awaitable<json::object> read_following(caller who, std::string call, progress_sender& progress,
+                                           scrape_request request);
+    awaitable<fetch_reply> fetch(std::string principal, std::string call, fetch_request request,
+                                 progress_sender& progress);
     awaitable<json::object> read(caller who, progress_sender& progress, fetch_reply page, scrape_request request,
                                  std::chrono::milliseconds left);
 
@@ -44,6 +49,7 @@ private:
     run_admission fetches_;
     web_page_reader& reader_;
     fetch_request model_;
+    std::chrono::milliseconds longest_time_;
 };
 
 }  // namespace cmcp

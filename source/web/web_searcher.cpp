@@ -1,7 +1,7 @@
 #include "web/web_searcher.hpp"
 
+#include "charset/decode_text.hpp"
 #include "runs/progress_sender.hpp"
-#include "text/charset.hpp"
 
 #include <utility>
 
@@ -53,7 +53,7 @@ awaitable<search_results> web_searcher::ask(std::string principal, std::string c
     ticket->belong_to(principal, std::move(call));
     auto reply = co_await client_.get(std::move(ticket), std::move(request));
     progress.step("reading the results");
-    reply.body = to_utf8(reply.body, choose_charset(reply.body, reply.charset));
+    reply.body = decode_text(reply.body, reply.charset).text;
     const page_parser parse = [this, key = "search " + principal](std::string page, page_wish wish) {
         return reader_.read(key, std::move(page), std::move(wish), timeout_);
     };

@@ -35,7 +35,8 @@ struct browser_stage {
           config(with_web(std::move(base), web)),
           backend(io.get_executor(), launcher_with(browser_for_launcher(config))),
           guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(config))),
-          browser(io.get_executor(), config, backend, guard, pool)
+          reader(config, backend, readers),
+          browser(io.get_executor(), config, backend, guard, reader, pool)
     {
     }
     ~browser_stage() { run_coroutine(io, browser.stop(), patience); }
@@ -79,6 +80,8 @@ struct browser_stage {
     sandbox::native_backend backend;
     egress_guard guard;
     blocking_pool pool;
+    run_admission readers{{.at_once = 8, .per_caller = 8, .waiting = 64, .what = "page"}};
+    web_page_reader reader;
     recording_io progress{io.get_executor()};
     web_browser browser;
 };

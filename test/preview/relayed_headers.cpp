@@ -60,7 +60,9 @@ TEST_CASE("a request reaches a program without the server's secrets and the conn
                                        {"proxy-authorization", "x"},
                                        {"upgrade", "h2c"},
                                        {"expect", "100-continue"}});
-    const auto sent = request_to_port(request, "/a", below_path());
+    auto view = below_path();
+    view.knows_token = true;
+    const auto sent = request_to_port(request, "/a", view);
     CHECK(sent[http::field::host] == "localhost:8000");
     CHECK(sent["X-Own"] == "1");
     CHECK(sent[http::field::connection] == "close");
@@ -68,6 +70,17 @@ TEST_CASE("a request reaches a program without the server's secrets and the conn
     for (const char* name : {"authorization", "cookie", "x-hop", "te", "x-forwarded-for", "forwarded", "content-length",
                              "proxy-authorization", "upgrade", "expect"})
         CHECK(sent.count(name) == 0);
+}
+
+TEST_CASE("credentials that are not the server's reach a program below a path, too", "[preview]")
+{
+    const auto request = request_with({{"authorization", "Basic YTpi"}, {"dpop", "proof"}, {"cookie", "a=1"}});
+    auto view = below_path();
+    CHECK(request_to_port(request, "/a", view)["Authorization"] == "Basic YTpi");
+    CHECK(request_to_port(request, "/a", view).count("cookie") == 0);
+    view.knows_token = true;
+    CHECK(request_to_port(request, "/a", view).count("authorization") == 0);
+    CHECK(request_to_port(request, "/a", view).count("dpop") == 0);
 }
 
 TEST_CASE("an origin of its own has its cookies and credentials, but not the server's", "[preview]")

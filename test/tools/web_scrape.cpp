@@ -192,10 +192,64 @@ TEST_CASE("charsets are read, unknown ones are named")
     CHECK(klingon.at("success") == true);
     CHECK(text(klingon, "content") == "grün");
     CHECK(has(text(klingon, "hint"), "\"klingon\""));
-    const auto raw = s.page(std::string("<p>a\0b \xff", 8));
+    const auto raw = s.page(std::string("<p>a\0b größer \xff", 17));
     CHECK(text(raw, "content") ==
           "a\xef\xbf\xbd"
-          "b \xef\xbf\xbd");
+          "b größer \xef\xbf\xbd");
+    CHECK(has(text(raw, "hint"), "1 byte is not valid in utf-8"));
+    CHECK(has(text(raw, "hint"), "NUL"));
+    const auto guessed = s.page("<p>\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0 \xe8 \xe2\xf1\xe5", {}, "text/html");
+    CHECK(text(guessed, "content") == "Привет, мир и все");
+    CHECK(has(text(guessed, "hint"), "windows-1251, which is a guess"));
+}
+
+TEST_CASE("a page leads on by itself, with the cookies of the way, and no further than redirects do")
+{
+    web_stage s;
+    const auto leads = [](const std::string& to, const std::string& more = {}) {
+        return send(answer("<meta http-equiv=refresh content='0; url=" + to + "'>on the way", "text/html", more));
+    };
+    s.web.on("/start", leads("/end", "Set-Cookie: way=1\r\n"));
+    s.web.on("/end", send(answer("<p>arrived")));
+    const auto page = s.scrape(s.web.url("/start"));
+    CHECK(text(page, "content") == "arrived");
+    CHECK(text(page, "url") == s.web.url("/end"));
+    CHECK(has(s.web.requests.back(), "Cookie: way=1\r\n"));
+    s.scrape(s.web.url("/end"));
+    CHECK_FALSE(has(s.web.requests.back(), "Cookie"));
+    s.web.on("/a", leads("/b"));
+    s.web.on("/b", leads("/a"));
+    const auto circle = s.scrape(s.web.url("/a"));
+    CHECK(text(circle, "content") == "on the way");
+    CHECK(has(text(circle, "hint"), "was not followed"));
+    s.web.on("/self", leads("/self"));
+    CHECK(text(s.scrape(s.web.url("/self")), "content") == "on the way");
+    s.web.on("/inside", leads("http://10.0.0.1/"));
+    CHECK(text(s.scrape(s.web.url("/inside")), "reason") == "refused");
+}
+
+TEST_CASE("a page that scripts build, and frames that are not here, name web_browse")
+{
+    web_stage s;
+    const std::string app = "<title>Shop</title><div id=root></div><script src=/app.js></script>";
+    CHECK(has(text(s.page(app), "hint"), "web_browse"));
+    CHECK(has(text(s.page("<noscript>Turn on JavaScript.</noscript>" + app), "hint"), "web_browse"));
+    CHECK_FALSE(s.page("<p>text</p><script>count()</script>").contains("hint"));
+    CHECK_FALSE(s.page("<p>text").contains("hint"));
+    CHECK(has(text(s.page("<title>Nothing</title>"), "hint"), "no text"));
+    const auto framed = s.page("<p>around</p><iframe src=/inner></iframe><iframe src=/pixel width=1></iframe>");
+    CHECK(has(text(framed, "hint"), "1 frame"));
+    CHECK(has(text(framed, "hint"), s.web.url("/inner")));
+    CHECK_FALSE(framed.contains("frames"));
+}
+
+TEST_CASE("timeout bounds one call, and is named where it ends it")
+{
+    web_stage s;
+    s.web.on("/hang", {{step::kind::hang, {}, {}}});
+    const auto page = s.scrape(s.web.url("/hang"), {{"timeout", 0.5}});
+    CHECK(text(page, "reason") == "timeout");
+    CHECK(has(text(page, "error"), "(timeout)"));
 }
 
 TEST_CASE("long content is cut where the caller wants it")

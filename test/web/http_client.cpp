@@ -59,7 +59,7 @@ TEST_CASE("a page is fetched with its type and charset, and each step is told")
     const std::string& sent = s.web.requests.at(0);
     CHECK(has(sent, "GET /page?q=1 HTTP/1.1\r\n"));
     CHECK(has(sent, "Host: " + s.web.place() + "\r\n"));
-    CHECK(has(sent, "Accept-Encoding: gzip, deflate, br\r\n"));
+    CHECK(has(sent, "Accept-Encoding: gzip, deflate, br, zstd\r\n"));
     for (const char* word : {"Authorization", "Cookie", "Referer", "Proxy"}) CHECK_FALSE(has(sent, word));
 }
 
@@ -100,6 +100,25 @@ TEST_CASE("gzip, deflate, brotli and chunks are undone")
     CHECK(s.get(s.web.url("/missing")).status == 404);
 }
 
+TEST_CASE("a cookie of a redirect is sent where it belongs, within one fetch")
+{
+    client_stage s;
+    s.web.answers = [](const std::string& request) {
+        const bool has_both = has(request, "Cookie: a=1; b=2\r\n");
+        if (has(request, "GET /wall ") && has_both) return send(answer("let in"));
+        const std::string set = has(request, "GET /wall ") ? "Set-Cookie: a=1; Path=/\r\nSet-Cookie: gone=1; Path=/\r\n"
+                                                           : "Set-Cookie: b=2; Path=/\r\nSet-Cookie: gone=; Path=/; "
+                                                             "Max-Age=0\r\nSet-Cookie: far=1; Domain=example.com\r\n";
+        const std::string to = has(request, "GET /wall ") ? "/next" : "/wall";
+        return send("HTTP/1.1 303 See Other\r\n" + set + "Location: " + to + "\r\nContent-Length: 0\r\n\r\n");
+    };
+    CHECK(s.get(s.web.url("/wall")).body == "let in");
+    CHECK(s.web.requests.size() == 3);
+    CHECK_FALSE(has(s.web.requests.at(0), "Cookie"));
+    CHECK(s.get(s.web.url("/wall")).body == "let in");
+    CHECK_FALSE(has(s.web.requests.at(3), "Cookie"));
+}
+
 TEST_CASE("redirects are followed, counted and judged anew each")
 {
     client_stage s;
@@ -121,6 +140,7 @@ TEST_CASE("redirects are followed, counted and judged anew each")
     CHECK(has(s.web.requests.at(1), "X-Key: secret"));
     CHECK_FALSE(has(s.web.requests.at(2), "X-Key"));
     CHECK(has(s.failure(s.web.url("/loop")), "too_many_redirects: Too many redirects: more than 10"));
+    CHECK(has(s.failure(s.web.url("/loop")), s.web.url("/loop") + " → /loop."));
     CHECK(has(s.failure(s.web.url("/inside")), "refused: 127.0.0.1:1 is refused"));
     CHECK(has(s.failure(s.web.url("/metadata")), "cloud metadata"));
     CHECK(has(s.failure(s.web.url("/file")), "bad_redirect"));

@@ -2,6 +2,7 @@
 
 #include <brotli/encode.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <stdexcept>
 #include <string>
@@ -26,6 +27,13 @@ inline std::string deflate(std::string_view text, int window)
 }
 
 inline std::string gzip(std::string_view text) { return deflate(text, 15 + 16); }
+
+inline std::string zstd(std::string_view text)
+{
+    std::string packed(::ZSTD_compressBound(text.size()), '\0');
+    packed.resize(::ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
+    return packed;
+}
 
 inline std::string brotli(std::string_view text)
 {

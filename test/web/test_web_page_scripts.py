@@ -57,6 +57,72 @@ class Pages(unittest.TestCase):
             with self.subTest(page):
                 self.assertEqual(content(page, format="markdown", selector="body"), markdown)
 
+    def test_values_of_tables_stand_under_their_headings(self):
+        cases = {
+            "<table><tr><th rowspan=2>Country<th colspan=2>Exports<tr><th>2023<th>2024<tr><td>Chile<td>5<td>6</table>":
+                "| Country | Exports | Exports |\n| --- | --- | --- |\n| Country | 2023 | 2024 |\n| Chile | 5 | 6 |",
+            "<table><tr><th>A<th>B<th>C<tr><td>1<td rowspan=3>2<td rowspan=2>3<tr><td>4<tr><td>5</table>":
+                "| A | B | C |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 4 | 2 | 3 |\n| 5 | 2 |  |",
+            "<table><thead><tr><th>A<th>B<tbody><tr><td rowspan=0>x<td>1<tr><td>2<tbody><tr><td>y<td>3</table>":
+                "| A | B |\n| --- | --- |\n| x | 1 |\n| x | 2 |\n| y | 3 |",
+            "<table><tfoot><tr><td>sum<td>3</tfoot><tr><th>A<th>B<tr><td>x<td>3</table>":
+                "| A | B |\n| --- | --- |\n| x | 3 |\n| sum | 3 |",
+            "<table><tr><th>A<th>B<tr><td colspan=999999>all<tr><td>1<td rowspan=999999>2</table>":
+                "| A | B |\n| --- | --- |\n| all |  |\n| 1 | 2 |",
+            "<table><tr><th>A<th>B<tr><td>1<br>2<td><table><tr><td>i<td>j<tr><td>k<td>l</table></table>":
+                "| A | B |\n| --- | --- |\n| 1 2 | i, j; k, l |",
+            "<table><tr><td><table><tr><th>A<th>B<tr><td>1<td>2</table><td>beside</table>":
+                "| A | B |\n| --- | --- |\n| 1 | 2 |\n\nbeside",
+        }
+        for page, markdown in cases.items():
+            with self.subTest(page):
+                self.assertEqual(content(page, format="markdown"), markdown)
+                self.assertEqual(content("<page-part>" + page + "</page-part>", kind="rendered", format="markdown"), markdown)
+
+    def test_spans_of_a_hostile_table_do_not_grow_without_bound(self):
+        rows = "".join("<tr><td rowspan=65534 colspan=40>%s" % ("x" * 70) for _ in range(500))
+        self.assertLess(len(content("<table>" + rows + "</table>", format="markdown", max_length=1_000_000_000)), 8_000_000)
+
+    def test_marks_that_carry_meaning_stay(self):
+        cases = {
+            "7<sup>3</sup> CO<sub>2</sub> a<sub>i+1</sub> e<sup>2x-1</sup> 2<sup>nd</sup> said<sup>[4]</sup>": "7^3 CO₂ a_(i+1) e^(2x-1) 2nd said[4]",
+            "<math><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>": "a/(b + 1)",
+            "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>\\frac{x}{2}</annotation></semantics></math>": "\\frac{x}{2}",
+            "<math alttext='F=ma'><mi>F</mi></math>": "F=ma",
+            "<img src=f.svg alt='{\\displaystyle x^{2}}'>": "x^{2}",
+            "<ol start=4><li>a<li value=9>b<li>c</ol>": "4. a\n9. b\n10. c",
+            "<ol reversed><li>a<li>b</ol>": "2. a\n1. b",
+            "<ol type=a start=26><li>z<li>y</ol>": "z. z\naa. y",
+            "<del>90</del> <ins>70</ins>": "~~90~~ 70",
+            "<abbr title='Net Present Value'>NPV</abbr> <abbr>x</abbr>": "NPV (Net Present Value) x",
+            "<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>": "東京(とうきょう)",
+            "<dl><dt>Term</dt><dd>one</dd><dd>two</dd><dt>Other</dt><dd>three</dd></dl>": "Term\n: one\n: two\n\nOther\n: three",
+            "<details><summary>More</summary>inside</details>": "More\n\ninside",
+            "<figure><img src=a.png alt=Map><figcaption>The way</figcaption></figure>": "[Map]\n\nThe way",
+            "<q>so</q> <input value=given> <input type=password value=no><select><option>a<option selected>b</select>": "“so” given b",
+            "<input type=checkbox checked> done <input type=checkbox> open": "[x] done [ ] open",
+            "<textarea>draft</textarea><svg role=img aria-label=Yes></svg>": "draft[Yes]",
+        }
+        for page, text in cases.items():
+            with self.subTest(page):
+                self.assertEqual(content(page, selector="body"), text)
+        self.assertEqual(content("<pre><code class='language-sql'>select `a`\n  -- ```</code></pre>", format="markdown"),
+                         "````sql\nselect `a`\n  -- ```\n````")
+
+    def test_where_a_page_leads_by_itself_and_what_it_needs(self):
+        for told, address in (("0; url=../n", "http://site.test/n"), ("3;URL='/m?a=1;b'", "http://site.test/m?a=1;b"), ("0, /k", "http://site.test/k")):
+            self.assertEqual(read('<meta http-equiv=Refresh content="%s">x' % told)["refresh"], address)
+        for page in ("<meta http-equiv=refresh content=5>x", "<meta http-equiv=refresh content='60; url=/n'>x", "<meta http-equiv=refresh content='0; url=javascript:a'>x",
+                     "<p>x<noscript><meta http-equiv=refresh content='0; url=/n'></noscript>"):
+            self.assertNotIn("refresh", read(page))
+        self.assertTrue(read("<div id=app></div><script>a()</script>")["needs_scripts"])
+        self.assertTrue(read("<div id=root><p>Loading…</p></div><script src=a></script>")["needs_scripts"])
+        self.assertFalse(read("<body></body>")["needs_scripts"])
+        for page in ("<p>text</p><script>a()</script>", "<p>x", "<div id=app></div><p>x<script type='application/ld+json'>{}</script>"):
+            self.assertNotIn("needs_scripts", read(page))
+        answer = read("<p>x</p><iframe src=/f></iframe><iframe srcdoc='<p>inside</p>'></iframe><x-a><template shadowrootmode=open><p>shade</p></template></x-a>")
+        self.assertEqual((answer["frames"], answer["content"]), (["http://site.test/f"], "x\n\ninside\n\nshade"))
+
     def test_links_are_absolute_each_once_and_those_of_hidden_elements_are_not_among_them(self):
         page = "<base href='/root/'><a href=a>A</a><a href=a>again</a><div hidden><a href=b>B</a></div><a href='mailto:x@y'>M</a>"
         answer = read(page, format="links")
