@@ -61,6 +61,18 @@ awaitable<file_page> file_places::list(const caller& who, const std::string& san
     return inside_.files->list(find(who, sandbox), std::move(what));
 }
 
+awaitable<> file_places::remove(const caller& who, const std::string& sandbox, std::string path) const
+{
+    if (sandbox.empty()) return files_.remove(who, std::move(path));
+    return inside_.files->remove(find(who, sandbox), std::move(path));
+}
+
+awaitable<> file_places::move(const caller& who, const std::string& sandbox, file_move_request what) const
+{
+    if (sandbox.empty()) return files_.move(who, std::move(what));
+    return inside_.files->move(find(who, sandbox), std::move(what));
+}
+
 awaitable<edited_file> file_places::edit(const caller& who, const std::string& sandbox, file_edit_request what) const
 {
     if (sandbox.empty()) return files_.edit(who, std::move(what));

@@ -22,6 +22,8 @@ public:
     awaitable<file_content> read(const caller& who, const std::string& sandbox, file_read_request what) const;
     awaitable<> write(const caller& who, const std::string& sandbox, file_write_request what) const;
     awaitable<file_page> list(const caller& who, const std::string& sandbox, file_list_request what) const;
+    awaitable<> remove(const caller& who, const std::string& sandbox, std::string path) const;
+    awaitable<> move(const caller& who, const std::string& sandbox, file_move_request what) const;
     awaitable<edited_file> edit(const caller& who, const std::string& sandbox, file_edit_request what) const;
     awaitable<file_matches> search(file_searcher& by, const caller& who, const std::string& sandbox,
                                    file_search_request what, std::size_t room) const;

@@ -6,9 +6,10 @@ namespace {
 
 struct file_search_input : sandbox_input, file_search_request {};
 
-std::string note_on(const file_matches& matches, std::size_t offset)
+std::string note_on(const file_matches& matches, std::size_t offset, const std::string& glob)
 {
     if (!matches.note.empty()) return matches.note;
+    if (matches.matches == 0 && !glob.empty()) return "No line matches in the files that match " + glob + ".";
     if (matches.matches == 0) return "No line matches.";
     if (matches.text.empty()) return "There are no matches from offset " + std::to_string(offset) + " on.";
     return {};
@@ -19,13 +20,14 @@ awaitable<tool_result> process_file_search(file_searcher& searcher, file_places 
 {
     const std::string sandbox = input.sandbox_id;
     const std::size_t offset = input.offset;
+    const std::string glob = input.glob;
     file_search_request request = std::move(input);
     const auto room = room_for_text(context.result_limit);
     auto matches = co_await places.search(searcher, context.who, sandbox, std::move(request), room);
     json::object answer{
         {"success", true}, {"content", matches.text}, {"matches", matches.matches}, {"files", matches.files}};
     if (matches.next_offset != 0) answer["next_offset"] = matches.next_offset;
-    if (const auto note = note_on(matches, offset); !note.empty()) answer["note"] = note;
+    if (const auto note = note_on(matches, offset, glob); !note.empty()) answer["note"] = note;
     co_return answer_of(std::move(answer));
 }
 

@@ -1,3 +1,4 @@
+#include "files/glob.hpp"
 #include "jsonrpc/json_size.hpp"
 #include "mcp/tool_registry.hpp"
 #include "text/encodings.hpp"
@@ -50,8 +51,7 @@ tool_owner make_file_read(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Read a file of the workspace, or of a sandbox. While the result has next_offset, go "
-                                  "on with it as offset.",
+                   .description = "Read a file of the workspace or of a sandbox. Go on with next_offset as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -95,8 +95,8 @@ tool_owner make_file_write(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_write",
                    .title = "Write a file",
-                   .description = "Write a whole file; an existing one is replaced, missing folders are made. To "
-                                  "change a part use file_edit.",
+                   .description =
+                       "Write or replace a whole file; missing folders are made. To change a part use file_edit.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"path", schema::string("The path of the file.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
@@ -141,11 +141,12 @@ json::object entry_json(const file_entry& entry)
     return shown;
 }
 
-json::object page_json(const file_page& page)
+json::object page_json(const file_page& page, const std::string& nothing)
 {
     json::object shown;
     json::array& entries = shown["entries"].emplace_array();
     for (const auto& entry : page.entries) entries.push_back(entry_json(entry));
+    if (!nothing.empty()) shown["note"] = nothing;
     if (!page.next_cursor.empty()) shown["next_cursor"] = page.next_cursor;
     if (page.count_limited) shown["note"] = "There are too many entries; list a folder below, or use a pattern.";
     if (page.depth_limited) shown["note"] = "Folders more than 64 levels down were left out; list them by their path.";
@@ -159,10 +160,11 @@ awaitable<tool_result> process_file_list(file_places places, tool_context& conte
 {
     const std::string path = input.path, sandbox = input.sandbox_id;
     file_list_request request = std::move(input);
+    const file_list_request wanted = request;
     request.page_bytes = room_for_text(context.result_limit);
     if (!sandbox.empty() && path == file_list_request().path) request.path = ".";
     const auto page = co_await places.list(context.who, sandbox, std::move(request));
-    auto shown = page_json(page);
+    auto shown = page_json(page, why_nothing(page, wanted));
     shown["path"] = path;
     shown["success"] = true;
     co_return answer_of(std::move(shown));
@@ -174,8 +176,7 @@ tool_owner make_file_list(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_list",
                    .title = "List files",
-                   .description = "List a folder of the workspace, or of a sandbox. While the result has next_cursor, "
-                                  "go on with it as cursor.",
+                   .description = "List a folder of the workspace or of a sandbox. Go on with next_cursor as cursor.",
                    .output_schema = file_list_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
@@ -190,19 +191,20 @@ tool_owner make_file_list(const file_places& places)
          .refuse = file_refusal});
 }
 
-struct file_delete_input {
+struct file_delete_input : sandbox_input {
     std::string path;
 };
 
-awaitable<tool_result> process_file_delete(file_manager& files, tool_context& context, file_delete_input input)
+awaitable<tool_result> process_file_delete(file_places places, tool_context& context, file_delete_input input)
 {
-    co_await files.remove(context.who, input.path);
+    co_await places.remove(context.who, input.sandbox_id, input.path);
     co_return answer_of({{"path", input.path}, {"success", true}});
 }
 
-tool_owner make_file_delete(file_manager& files)
+tool_owner make_file_delete(const file_places& places)
 {
-    return make_tool<file_delete_input>(
+    using input = file_delete_input;
+    return make_tool<input>(
         {.about = {.name = "file_delete",
                    .title = "Delete a file",
                    .description = "Delete a file; folders are refused.",
@@ -213,25 +215,29 @@ tool_owner make_file_delete(file_manager& files)
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
                    .about = unnamed_subject::workspace},
-         .input = {{"path", &file_delete_input::path, "", rule::required, rule::example("notes/a.txt")}},
-         .process = std::bind_front(process_file_delete, std::ref(files)),
+         .input = places.with_place<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")}}),
+         .process = std::bind_front(process_file_delete, places),
          .refuse = file_refusal});
 }
 
-awaitable<tool_result> process_file_move(file_manager& files, tool_context& context, file_move_request request)
+struct file_move_input : sandbox_input, file_move_request {};
+
+awaitable<tool_result> process_file_move(file_places places, tool_context& context, file_move_input input)
 {
-    json::object shown{{"source", request.source}, {"destination", request.destination}, {"success", true}};
-    co_await files.move(context.who, std::move(request));
+    json::object shown{{"source", input.source}, {"destination", input.destination}, {"success", true}};
+    const std::string sandbox = input.sandbox_id;
+    file_move_request request = std::move(input);
+    co_await places.move(context.who, sandbox, std::move(request));
     co_return answer_of(std::move(shown));
 }
 
-tool_owner make_file_move(file_manager& files)
+tool_owner make_file_move(const file_places& places)
 {
-    using input = file_move_request;
+    using input = file_move_input;
     return make_tool<input>(
         {.about = {.name = "file_move",
                    .title = "Move or rename a file",
-                   .description = "Move or rename a file or a folder; missing folders are made.",
+                   .description = "Move or rename a file or folder; missing folders are made.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"source", schema::string("The old path.")},
                                                     {"destination", schema::string("The new path.")},
@@ -240,15 +246,24 @@ tool_owner make_file_move(file_manager& files)
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .about = unnamed_subject::workspace},
-         .input = {{"source", &input::source, "", rule::required, rule::example("a.txt")},
-                   {"destination", &input::destination, "With the new name", rule::required,
-                    rule::example("notes/b.txt")},
-                   {"overwrite", &input::overwrite, "Replace an existing file", rule::with_default}},
-         .process = std::bind_front(process_file_move, std::ref(files)),
+         .input = places.with_place<input>(
+             {{"source", &input::source, "", rule::required, rule::example("a.txt")},
+              {"destination", &input::destination, "With the new name", rule::required, rule::example("notes/b.txt")},
+              {"overwrite", &input::overwrite, "Replace an existing file", rule::with_default}}),
+         .process = std::bind_front(process_file_move, places),
          .refuse = file_refusal});
 }
 
 }  // namespace
+
+std::string why_nothing(const file_page& page, const file_list_request& request)
+{
+    if (!page.entries.empty() || !request.cursor.empty()) return {};
+    if (request.pattern.empty()) return "The folder is empty.";
+    const bool below = request.recursive || glob(request.pattern).is_deep();
+    return "Nothing matches " + request.pattern + " in " + request.path +
+           (below ? "." : "; with recursive, the folders below are looked through as well.");
+}
 
 json::object file_row(const file_entry& entry)
 {
@@ -269,8 +284,8 @@ void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandb
     registry.add(make_file_write(places));
     registry.add(make_file_edit(files, inside));
     registry.add(make_file_list(places));
-    registry.add(make_file_delete(files));
-    registry.add(make_file_move(files));
+    registry.add(make_file_delete(places));
+    registry.add(make_file_move(places));
 }
 
 }  // namespace cmcp

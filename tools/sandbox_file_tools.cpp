@@ -19,15 +19,16 @@ struct upload_input : sandbox_input {
 
 awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, upload_input input)
 {
+    if (input.content && input.content->empty() && !input.local_file_path.empty()) input.content.reset();
     if (input.content.has_value() == !input.local_file_path.empty())
         refuse("Give either content (base64) or local_file_path.");
     if (input.dest_path.empty() && input.content) refuse("dest_path must name the file that content becomes.");
     if (input.dest_path.empty()) input.dest_path = ".";
     stored_file stored;
     if (input.content) {
-        auto bytes = base64_decode(*input.content);
-        if (!bytes) refuse("content must be base64 with padding (RFC 4648 section 4).");
-        stored = co_await files.put(std::move(where), std::move(input.dest_path), std::move(*bytes));
+        auto content = decode_content(*input.content);
+        if (!content.problem.empty()) refuse("content " + content.problem + "; text is written with file_write.");
+        stored = co_await files.put(std::move(where), std::move(input.dest_path), std::move(content.bytes));
     } else {
         stored = co_await files.copy_in(std::move(where), std::move(input.dest_path), std::move(input.local_file_path));
     }
@@ -175,6 +176,7 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
 {
     auto where = sandboxes.find(context.who, input.sandbox_id);
     file_list_request request = std::move(input);
+    const file_list_request wanted = request;
     request.page_bytes = room_for_text(context.result_limit);
     const auto page = co_await files.list(std::move(where), std::move(request));
     tool_result result;
@@ -182,6 +184,7 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
     json::array& rows = result.structured["entries"].emplace_array();
     for (const auto& entry : page.entries) rows.push_back(file_row(entry));
     if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
+    if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = std::move(nothing);
     co_return result;
 }
 
@@ -197,6 +200,7 @@ json::object sandbox_list_output()
     return schema::output({{"success", schema::boolean("Whether it worked")},
                            {"entries", schema::array("Sorted by path", std::move(entry))},
                            {"next_cursor", schema::string("For the next page")},
+                           {"note", schema::string("Why there is nothing")},
                            {"error", schema::string("What went wrong and what to do")}},
                           {"success", "entries"});
 }

@@ -34,6 +34,8 @@ class web_browser;
 class web_scraper;
 class web_searcher;
 struct file_entry;
+struct file_list_request;
+struct file_page;
 
 using tool_owner = std::unique_ptr<tool>;
 
@@ -63,6 +65,9 @@ json::array layers_json(const sandbox::layers& layers);
 /// {name, path, is_directory, size, modified}
 json::object file_row(const file_entry& entry);
 
+/// A sentence where a list has no entries; else empty.
+std::string why_nothing(const file_page& page, const file_list_request& request);
+
 // Each function is in the file of its group's name and adds that group, in the order of tools/list. Its arguments must
 // outlive the registry.
 
@@ -75,7 +80,7 @@ using usage_of_principal = std::function<json::object(const std::string& princip
 tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
                             const settings& config, usage_of_principal usage);
 
-/// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: the first four in sandboxes, too.
+/// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: in sandboxes, too.
 void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside);
 tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_of_sandboxes inside);
 tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside);

@@ -48,9 +48,9 @@ void check_replaceable(const file_root& root, const file_path& path, int parent,
 std::string to_bytes(const file_write_request& request)
 {
     if (request.encoding != "base64") return text_encoding(request.encoding).encode(request.content);
-    auto bytes = base64_decode(request.content);
-    if (!bytes) throw file_error("content is not valid base64 (A-Z a-z 0-9 + /, padded with =, without line breaks).");
-    return std::move(*bytes);
+    auto content = decode_content(request.content);
+    if (!content.problem.empty()) throw file_error("content " + content.problem + ".");
+    return std::move(content.bytes);
 }
 
 void refuse_trailing_slash(const file_path& path)
@@ -140,7 +140,7 @@ void delete_file(const file_root& root, const file_policy& policy, const file_pa
     const auto present = look(path, parent.get(), leaf);
     if (!present) path.fail(ENOENT);
     if (S_ISDIR(present->st_mode))
-        path.refuse("is a folder; only files are deleted. system_run_command with rm -r removes a folder.");
+        path.refuse("is a folder; only files are deleted. A command (rm -r) removes a folder.");
     refuse_trailing_slash(path);
     policy.check_extension("path", path.relative());
     if (::unlinkat(parent.get(), leaf.c_str(), 0) != 0) path.fail(errno);

@@ -37,15 +37,6 @@ whole_file read_whole(const file_root& root, const file_policy& policy, const fi
     return whole;
 }
 
-// With the order of bytes named, a byte order mark is a character of the text and stays.
-std::string encoding_of(const std::string& named, std::string_view bytes)
-{
-    const bool any = named.empty() || named == "utf-16" || named == "UTF-16";
-    if (any && bytes.starts_with("\xFF\xFE")) return "utf-16le";
-    if (any && bytes.starts_with("\xFE\xFF")) return "utf-16be";
-    return named.empty() ? "utf-8" : named;
-}
-
 std::string text_of(const file_path& path, const text_encoding& encoding, const std::string& bytes, bool named)
 {
     text_encoding::decoded text;
@@ -72,7 +63,7 @@ try {
     const file_path path("path", request.path);
     policy.check_extension("path", path.relative());
     const auto whole = read_whole(root, policy, path);
-    const text_encoding encoding(encoding_of(request.encoding, whole.bytes));
+    const text_encoding encoding(encoding_by_mark(request.encoding, whole.bytes));
     const auto before = text_of(path, encoding, whole.bytes, !request.encoding.empty());
     const auto after = with_edits(before, request.edits);
     edited_file edited;

@@ -101,15 +101,14 @@ private:
         const bool shown_before = after_ && !comes_before(*after_, path);
         // The entries of a folder come after it, so the page before may have ended between the two.
         if (shown_before && path != *after_ && !after_->starts_with(path + '/')) return;
-        if (!shown_before && wanted(path, item.name)) show(top.reader.descriptor(), path, item.name);
+        if (!shown_before && wanted(path)) show(top.reader.descriptor(), path, item.name);
         if (recursive_ && !full_ && (item.type == DT_DIR || item.type == DT_UNKNOWN)) descend(top, path, item.name);
     }
 
-    bool wanted(const std::string& path, const std::string& name) const
+    bool wanted(const std::string& path) const
     {
         if (request_.pattern.empty()) return true;
-        if (!pattern_.is_deep()) return pattern_.matches(name);
-        return pattern_.matches(base_.empty() ? path : path.substr(base_.size() + 1));
+        return pattern_.finds(base_.empty() ? path : path.substr(base_.size() + 1));
     }
 
     void show(int folder, const std::string& path, const std::string& name)

@@ -3,6 +3,7 @@
 #include "files/file_error.hpp"
 #include "text/utf8_text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -44,7 +45,24 @@ std::string sentence_for(int error)
     }
 }
 
+// As a shell reads it: "~anna/x".
+bool names_other_home(std::string_view path)
+{
+    const auto slash = path.find('/');
+    if (!path.starts_with('~') || slash == std::string_view::npos || slash < 2) return false;
+    const auto user = path.substr(1, slash - 1);
+    const auto is_of_name = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    };
+    return std::ranges::all_of(user, is_of_name);
+}
+
 }  // namespace
+
+std::string_view below_home(std::string_view path)
+{
+    return path == "~" || path.starts_with("~/") ? path.substr(1) : path;
+}
 
 std::string quote_path(std::string_view path)
 {
@@ -60,6 +78,11 @@ file_path::file_path(std::string_view field, std::string_view text) : field_(fie
     if (text.size() > longest_given_path) throw file_error(name + " is longer than 4096 bytes; give a shorter path.");
     if (text.find('\0') != std::string_view::npos) throw file_error(name + " holds a NUL character; leave it out.");
     if (valid_utf8_length(text) != text.size()) throw file_error(name + " is not valid UTF-8.");
+    if (names_other_home(text))
+        throw file_error(name + ' ' + quote_path(text) +
+                         " names another user's home folder, which there is not; \"~/\" is the home folder, and \"./" +
+                         quote_path(text).substr(1) + " a folder of that name.");
+    text = below_home(text);
     const auto begin = text.find_first_not_of('/');
     relative_ = begin == std::string_view::npos ? "." : text.substr(begin);
 }
@@ -104,8 +127,11 @@ void file_path::refuse(std::string_view sentence) const
 void file_path::fail(int error) const
 {
     if (error != ENOENT) refuse(sentence_for(error));
-    std::string sentence = " does not exist; file_list shows what does.";
-    if (absolute()) sentence += " A leading / means the root of the workspace.";
+    const bool of_server = field_ == "local_file_path";
+    std::string sentence = of_server ? " does not exist in the server's SANDBOX_UPLOAD_FOLDER; ask who runs the server "
+                                       "for its name, or send the bytes in content."
+                                     : " does not exist; file_list shows what does.";
+    if (absolute() && !of_server) sentence += " A leading / means the root of the workspace.";
     throw file_missing(field_ + ' ' + quote_path(text_) + sentence);
 }
 

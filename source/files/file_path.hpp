@@ -6,7 +6,8 @@
 namespace cmcp {
 
 /// A path that a caller gave, as text for the kernel: nothing is decoded, expanded or cleaned, so that only the kernel
-/// decides what it means. Paths are relative to the workspace; leading slashes mean its root.
+/// decides what it means. Paths are relative to the workspace; leading slashes mean its root, and so does "~", because
+/// HOME is there for the programs that run in it.
 class file_path {
 public:
     /// Throws file_error that names `field`: empty, NUL, longer than 4096 bytes, not UTF-8.
@@ -36,6 +37,9 @@ private:
     std::string text_;
     std::string relative_;
 };
+
+/// A path without "~" in front where that means the home folder; "./~" is a file of this name.
+std::string_view below_home(std::string_view path);
 
 /// The path in quotation marks for a sentence, cut when it is long.
 std::string quote_path(std::string_view path);

@@ -43,14 +43,14 @@ std::string file_policy::allowed_list() const
     return names.empty() ? "none" : joined(names, ", ");
 }
 
-void file_policy::check_extension(std::string_view field, std::string_view path) const
+void file_policy::check_extension(std::string_view field, std::string_view path, std::string_view advice) const
 {
     if (any_extension_) return;
     const std::string extension = extension_of(path);
     if (std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end()) return;
     const std::string extension_text = extension.empty() ? "a name without extension" : quote_path("." + extension);
     throw file_error(std::string(field) + ": " + extension_text + " is not allowed; FILE_ALLOWED_EXTENSIONS allows " +
-                     allowed_list() + ".");
+                     allowed_list() + std::string(advice) + ".");
 }
 
 void file_policy::check_size(std::string_view path, std::uint64_t size, std::string_view advice) const

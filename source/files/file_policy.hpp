@@ -15,8 +15,9 @@ public:
     std::uint64_t max_size() const { return max_size_; }  ///< bytes
 
     /// Throws file_error when the name's last extension (any case) is not allowed; `field` is the argument to name.
-    /// A name without an extension (also ".profile") is allowed only when the empty extension is.
-    void check_extension(std::string_view field, std::string_view path) const;
+    /// A name without an extension (also ".profile") is allowed only when the empty extension is. `advice` ends the
+    /// sentence.
+    void check_extension(std::string_view field, std::string_view path, std::string_view advice = {}) const;
 
     /// Throws file_error when `size` bytes are more than allowed; `advice` is added to the sentence.
     void check_size(std::string_view path, std::uint64_t size, std::string_view advice) const;

@@ -2,6 +2,7 @@
 #include "files/file_operations.hpp"
 #include "files/text_encoding.hpp"
 #include "posix/bytes.hpp"
+#include "text/ascii.hpp"
 #include "text/encodings.hpp"
 
 #include <fcntl.h>
@@ -21,33 +22,58 @@ std::uint64_t bytes_to_read(const file_policy& policy, const file_read_request& 
     return left;
 }
 
+// The end of the `count`-th line feed of the bytes, which begin with a whole character; lowers `count` by those that
+// there are, where they are fewer, and gives the end of the bytes.
+std::size_t end_of_lines(std::string_view bytes, std::string_view feed, std::uint64_t& count)
+{
+    for (std::size_t from = 0;;) {
+        const auto at = bytes.find(feed, from);
+        if (at == std::string_view::npos) return bytes.size();
+        from = at + 1;
+        if (at % feed.size() != 0) continue;  // halves of two characters
+        from = at + feed.size();
+        if (--count == 0) return from;
+    }
+}
+
+std::string_view line_feed_in(const std::string& encoding)
+{
+    if (encoding == "utf-32le") return {"\n\0\0\0", 4};
+    if (encoding == "utf-32be") return {"\0\0\0\n", 4};
+    if (encoding == "utf-16le") return {"\n\0", 2};
+    return encoding == "utf-16be" ? std::string_view("\0\n", 2) : "\n";
+}
+
 // Bytes from `offset` to the end of the `count`-th line feed behind it; to the end of the file where there are fewer.
-std::uint64_t length_of_lines(int file, std::uint64_t offset, std::uint64_t count)
+std::uint64_t length_of_lines(int file, std::string_view feed, std::uint64_t offset, std::uint64_t count)
 {
     constexpr std::size_t piece = 64 << 10;
     std::uint64_t length = 0;
     while (count > 0) {
         const auto bytes = read_at(file, offset + length, piece);
         if (!bytes || bytes->empty()) break;
-        const auto feeds = static_cast<std::uint64_t>(std::count(bytes->begin(), bytes->end(), '\n'));
-        if (feeds < count) {
-            count -= feeds;
-            length += bytes->size();
-            continue;
-        }
-        std::size_t end = 0;
-        for (; count > 0; --count) end = bytes->find('\n', end) + 1;
-        length += end;
+        length += end_of_lines(*bytes, feed, count);
     }
     return length;
+}
+
+// utf-8 is what nobody has chosen, and a file may say otherwise by its first bytes.
+std::string encoding_in(int file, const std::string& named)
+{
+    const bool open = equal_ignoring_case(named, "utf-8") || equal_ignoring_case(named, "utf-16") ||
+                      equal_ignoring_case(named, "utf-32");
+    const auto mark = open ? read_at(file, 0, 4) : std::nullopt;
+    const auto marked = encoding_by_mark("", mark ? *mark : std::string());
+    return marked == "utf-8" ? named : marked;
 }
 
 // Lines as the bytes that they are.
 file_read_request by_bytes(file_read_request request, int file)
 {
-    if (request.line) request.offset = length_of_lines(file, 0, std::max<std::uint64_t>(*request.line, 1) - 1);
+    const auto feed = line_feed_in(request.encoding);
+    if (request.line) request.offset = length_of_lines(file, feed, 0, std::max<std::uint64_t>(*request.line, 1) - 1);
     if (!request.lines) return request;
-    const auto length = length_of_lines(file, request.offset, *request.lines);
+    const auto length = length_of_lines(file, feed, request.offset, *request.lines);
     request.limit = std::min(request.limit.value_or(length), length);
     return request;
 }
@@ -61,10 +87,14 @@ std::size_t decode_into(file_content& reply, const file_path& path, const file_r
     }
     const text_encoding encoding(request.encoding);
     if (request.offset != 0 && encoding.needs_beginning())
-        throw file_error("encoding utf-16 needs the beginning of the file; use utf-16le or utf-16be with offset.");
+        throw file_error("encoding " + request.encoding +
+                         " needs the beginning of the file; with offset add le or be to its name.");
     try {
         auto text = encoding.decode(bytes);
-        reply.content = std::move(text.text);
+        constexpr std::string_view mark = "\xEF\xBB\xBF";
+        const bool wide = request.encoding.starts_with("utf-16") || request.encoding.starts_with("utf-32");
+        const bool marked = request.offset == 0 && wide && text.text.starts_with(mark);
+        reply.content = marked ? text.text.substr(mark.size()) : std::move(text.text);
         return text.consumed;
     } catch (const file_not_text& problem) {
         throw file_not_text(path.field() + ' ' + quote_path(path.text()) + ' ' + problem.what());
@@ -89,9 +119,11 @@ file_content read_file(const file_root& root, const file_policy& policy, const f
 {
     const file_path path("path", wanted.path);
     if (wanted.encoding != "base64") text_encoding{wanted.encoding};  // refused before anything is opened
-    policy.check_extension("path", path.relative());
+    policy.check_extension("path", path.relative(), "; view_file shows pictures, tables and PDF of any extension");
     const unique_fd file = root.open_regular(path);
-    const auto request = by_bytes(wanted, file.get());
+    auto named = wanted;
+    named.encoding = encoding_in(file.get(), wanted.encoding);
+    const auto request = by_bytes(std::move(named), file.get());
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) path.fail(errno);
 

@@ -4,12 +4,15 @@
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 namespace cmcp {
 
 namespace {
 
 constexpr std::size_t most_tokens = 200;
+constexpr std::size_t most_alternatives = 64;
 
 /// Bytes that are not UTF-8 become characters of their own, so that any name can be matched.
 std::u32string characters(std::string_view text)
@@ -25,41 +28,121 @@ std::u32string characters(std::string_view text)
     return result;
 }
 
+// The commas of a pair of braces, and where it ends; nothing where the brace stands for itself.
+struct brace_pair {
+    std::vector<std::size_t> commas;
+    std::size_t end = 0;
+};
+
+std::optional<brace_pair> pair_at(std::string_view pattern, std::size_t open)
+{
+    brace_pair pair;
+    std::size_t depth = 0;
+    for (std::size_t at = open; at < pattern.size(); ++at) {
+        const char c = pattern[at];
+        if (c == '\\') ++at;
+        if (c == '{') ++depth;
+        if (c == ',' && depth == 1) pair.commas.push_back(at);
+        if (c != '}' || --depth != 0) continue;
+        pair.end = at;
+        return pair.commas.empty() ? std::nullopt : std::optional(std::move(pair));
+    }
+    return std::nullopt;
+}
+
+// "*.{a,b}" is "*.a" and "*.b".
+void expand(const std::string& pattern, std::size_t from, std::vector<std::string>& into)
+{
+    std::optional<brace_pair> pair;
+    for (; from < pattern.size(); ++from) {
+        if (pattern[from] == '\\')
+            ++from;
+        else if (pattern[from] == '{' && (pair = pair_at(pattern, from)))
+            break;
+    }
+    if (into.size() >= most_alternatives)
+        throw file_error("pattern has too many words in braces; at most " + std::to_string(most_alternatives) +
+                         " combinations are allowed.");
+    if (!pair) return into.push_back(pattern);
+    auto begin = from + 1;
+    pair->commas.push_back(pair->end);
+    for (const auto comma : pair->commas) {
+        expand(pattern.substr(0, from) + pattern.substr(begin, comma - begin) + pattern.substr(pair->end + 1), from,
+               into);
+        begin = comma + 1;
+    }
+}
+
+using ranges = std::vector<std::pair<char32_t, char32_t>>;
+
+// [:digit:] and the like within a set; empty: no class has this name.
+ranges ranges_of_class(std::u32string_view name)
+{
+    static const std::array<std::pair<std::u32string_view, ranges>, 8> classes{
+        {{U"alpha", {{U'a', U'z'}, {U'A', U'Z'}}},
+         {U"digit", {{U'0', U'9'}}},
+         {U"alnum", {{U'a', U'z'}, {U'A', U'Z'}, {U'0', U'9'}}},
+         {U"lower", {{U'a', U'z'}}},
+         {U"upper", {{U'A', U'Z'}}},
+         {U"xdigit", {{U'0', U'9'}, {U'a', U'f'}, {U'A', U'F'}}},
+         {U"space", {{U'\t', U'\r'}, {U' ', U' '}}},
+         {U"punct", {{U'!', U'/'}, {U':', U'@'}, {U'[', U'`'}, {U'{', U'~'}}}}};
+    const auto known = std::ranges::find(classes, name, &std::pair<std::u32string_view, ranges>::first);
+    return known == classes.end() ? ranges() : known->second;
+}
+
 }  // namespace
 
 glob::glob(std::string_view pattern)
 {
     if (pattern.find('\0') != std::string_view::npos) throw file_error("pattern holds a NUL character; leave it out.");
-    const std::u32string text = characters(pattern);
+    negated_ = pattern.size() > 1 && pattern.front() == '!';
+    if (negated_) pattern.remove_prefix(1);
+    expand(std::string(pattern), 0, texts_);
+    for (const auto& text : texts_) alternatives_.push_back(read(text));
+}
+
+bool glob::is_deep() const { return std::ranges::any_of(alternatives_, &alternative::deep); }
+
+glob::alternative glob::read(std::string_view pattern)
+{
+    alternative into;
+    while (pattern.starts_with("./") || (pattern.starts_with('/') && pattern.size() > 1)) {
+        into.deep = true;
+        pattern.remove_prefix(pattern.front() == '/' ? 1 : 2);
+    }
+    const std::u32string text =
+        characters(pattern.size() > 1 && pattern.ends_with('/') ? std::string(pattern) + "**" : std::string(pattern));
     for (std::size_t at = 0; at < text.size();) {
         const char32_t c = text[at];
         if (c == U'*')
-            at = add_stars(text, at);
+            at = add_stars(into, text, at);
         else if (c == U'[')
-            at = add_set(text, at);
+            at = add_set(into, text, at);
         else {
             if (c == U'\\' && at + 1 < text.size()) ++at;
-            tokens_.push_back(c == U'?' ? token{kind::any_one} : token{kind::literal, text[at]});
+            into.tokens.push_back(c == U'?' ? token{kind::any_one} : token{kind::literal, text[at]});
             ++at;
         }
-        deep_ = deep_ || c == U'/';
-        if (tokens_.size() > most_tokens)
+        into.deep = into.deep || c == U'/';
+        if (into.tokens.size() > most_tokens)
             throw file_error("pattern is too long; at most " + std::to_string(most_tokens) + " signs are allowed.");
     }
+    return into;
 }
 
-std::size_t glob::add_stars(const std::u32string& pattern, std::size_t at)
+std::size_t glob::add_stars(alternative& into, const std::u32string& pattern, std::size_t at)
 {
     const std::size_t end = std::min(pattern.find_first_not_of(U'*', at), pattern.size());
     const bool deep = end - at > 1;
-    deep_ = deep_ || deep;
+    into.deep = into.deep || deep;
     const bool whole_part = (at == 0 || pattern[at - 1] == U'/') && end < pattern.size() && pattern[end] == U'/';
-    if (deep && whole_part) tokens_.push_back({kind::maybe_skip});
-    tokens_.push_back({deep ? kind::any_depth : kind::any_run});
+    if (deep && whole_part) into.tokens.push_back({kind::maybe_skip});
+    into.tokens.push_back({deep ? kind::any_depth : kind::any_run});
     return end;
 }
 
-std::size_t glob::add_set(const std::u32string& pattern, std::size_t at)
+std::size_t glob::add_set(alternative& into, const std::u32string& pattern, std::size_t at)
 {
     token set{kind::set};
     std::size_t i = at + 1;
@@ -68,18 +151,24 @@ std::size_t glob::add_set(const std::u32string& pattern, std::size_t at)
         ++i;
     }
     const std::size_t begin = i;
-    const std::size_t close = pattern.find(U']', begin + 1);
-    if (close == std::u32string::npos) {  // the bracket stands for itself
-        tokens_.push_back({kind::literal, U'['});
-        return at + 1;
-    }
-    while (i < close) {
-        const bool range = i + 2 < close && pattern[i + 1] == U'-';
+    for (; i < pattern.size() && (pattern[i] != U']' || i == begin);) {
+        const auto end_of_class = pattern.compare(i, 2, U"[:") == 0 ? pattern.find(U":]", i + 2) : pattern.npos;
+        if (end_of_class != pattern.npos) {
+            for (const auto& range : ranges_of_class(std::u32string_view(pattern).substr(i + 2, end_of_class - i - 2)))
+                set.ranges.push_back(range);
+            i = end_of_class + 2;
+            continue;
+        }
+        const bool range = i + 2 < pattern.size() && pattern[i + 1] == U'-' && pattern[i + 2] != U']';
         set.ranges.emplace_back(pattern[i], pattern[range ? i + 2 : i]);
         i += range ? 3 : 1;
     }
-    tokens_.push_back(std::move(set));
-    return close + 1;
+    if (i >= pattern.size()) {  // the bracket stands for itself
+        into.tokens.push_back({kind::literal, U'['});
+        return at + 1;
+    }
+    into.tokens.push_back(std::move(set));
+    return i + 1;
 }
 
 bool glob::fits(const token& one, char32_t c)
@@ -93,37 +182,52 @@ bool glob::fits(const token& one, char32_t c)
 }
 
 /// Takes the steps that need no character. They only go forward, so one pass is enough.
-void glob::spread(std::vector<char>& active) const
+void glob::spread(const std::vector<token>& tokens, std::vector<char>& active)
 {
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
         if (active[i] == 0) continue;
-        const kind what = tokens_[i].what;
+        const kind what = tokens[i].what;
         if (what == kind::any_run || what == kind::any_depth || what == kind::maybe_skip) active[i + 1] = 1;
         if (what == kind::maybe_skip) active[i + 3] = 1;  // over `**` and its slash
     }
 }
 
 // All possible places in the pattern are followed at once, so that many stars need no backtracking.
-bool glob::matches(std::string_view text) const
+bool glob::matches(const alternative& one, const std::u32string& text)
 {
-    std::vector<char> active(tokens_.size() + 1, 0);
+    const auto& tokens = one.tokens;
+    std::vector<char> active(tokens.size() + 1, 0);
     std::vector<char> next(active.size(), 0);
     active[0] = 1;
-    spread(active);
-    for (char32_t c : characters(text)) {
+    spread(tokens, active);
+    for (char32_t c : text) {
         std::fill(next.begin(), next.end(), 0);
         bool alive = false;
-        for (std::size_t i = 0; i < tokens_.size(); ++i) {
-            if (active[i] == 0 || !fits(tokens_[i], c)) continue;
-            const kind what = tokens_[i].what;
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            if (active[i] == 0 || !fits(tokens[i], c)) continue;
+            const kind what = tokens[i].what;
             next[what == kind::any_run || what == kind::any_depth ? i : i + 1] = 1;
             alive = true;
         }
         if (!alive) return false;
         active.swap(next);
-        spread(active);
+        spread(tokens, active);
     }
     return active.back() != 0;
+}
+
+bool glob::matches(std::string_view text) const
+{
+    const auto whole = characters(text);
+    const auto fits = [&whole](const alternative& one) { return matches(one, whole); };
+    return std::ranges::any_of(alternatives_, fits) != negated_;
+}
+
+bool glob::finds(std::string_view path) const
+{
+    const auto whole = characters(path), name = characters(path.substr(path.rfind('/') + 1));
+    const auto fits = [&](const alternative& one) { return matches(one, one.deep ? whole : name); };
+    return std::ranges::any_of(alternatives_, fits) != negated_;
 }
 
 }  // namespace cmcp

@@ -8,16 +8,26 @@
 
 namespace cmcp {
 
-/// A file name pattern: `*` (no slash), `?`, `[a-z]`, `[!a-z]`, and `**`, which also takes slashes (`**/` may be
-/// empty). A backslash makes the next character literal. Matching takes time linear in the text for every pattern.
+/// A file name pattern, the same for all tools: `*` (no slash), `?`, `[a-z]`, `[!a-z]`, `[[:digit:]]`, `**`, which also
+/// takes slashes (`**/` may be empty), `{a,b}`, and `!` in front for all that does not fit. A slash or `./` in front
+/// means the folder that is looked through; one at the end, all below. A backslash makes the next character literal.
+/// Matching takes time linear in the text for every pattern.
 class glob {
 public:
     explicit glob(std::string_view pattern);  ///< UTF-8; throws file_error that names `pattern`
 
     bool matches(std::string_view text) const;
 
-    /// Whether it speaks of paths (it holds a slash or `**`) and not of single names.
-    bool is_deep() const { return deep_; }
+    /// The same of a path: an alternative without slash and `**` is about its last name.
+    bool finds(std::string_view path) const;
+
+    /// Whether it speaks of paths (it holds a slash or `**`) and not of names alone.
+    bool is_deep() const;
+
+    bool is_negated() const { return negated_; }
+
+    /// The patterns without braces of which one must fit.
+    const std::vector<std::string>& alternatives() const { return texts_; }
 
 private:
     enum class kind { literal, any_one, any_run, any_depth, maybe_skip, set };
@@ -27,14 +37,21 @@ private:
         bool negated = false;
         std::vector<std::pair<char32_t, char32_t>> ranges{};
     };
+    struct alternative {
+        std::vector<token> tokens;
+        bool deep = false;
+    };
 
-    std::size_t add_stars(const std::u32string& pattern, std::size_t at);
-    std::size_t add_set(const std::u32string& pattern, std::size_t at);
+    static alternative read(std::string_view text);
+    static std::size_t add_stars(alternative& into, const std::u32string& pattern, std::size_t at);
+    static std::size_t add_set(alternative& into, const std::u32string& pattern, std::size_t at);
     static bool fits(const token& one, char32_t c);
-    void spread(std::vector<char>& active) const;
+    static void spread(const std::vector<token>& tokens, std::vector<char>& active);
+    static bool matches(const alternative& one, const std::u32string& text);
 
-    std::vector<token> tokens_;
-    bool deep_ = false;
+    std::vector<std::string> texts_;
+    std::vector<alternative> alternatives_;
+    bool negated_ = false;
 };
 
 }  // namespace cmcp

@@ -25,6 +25,9 @@ constexpr encoding_row encodings[] = {
     {"UTF-16", "utf16"},
     {"UTF-16LE", "utf16le"},
     {"UTF-16BE", "utf16be"},
+    {"UTF-32", "utf32"},
+    {"UTF-32LE", "utf32le"},
+    {"UTF-32BE", "utf32be"},
     {"ISO-8859-1", "latin1 iso88591"},
     {"ISO-8859-2", "latin2 iso88592"},
     {"ISO-8859-5", "iso88595"},
@@ -85,7 +88,19 @@ text_encoding::decoded text_encoding::decode(std::string_view bytes) const
         if (error == 0 || error == EINVAL) return result;
     }
     throw file_not_text("is not " + canonical_ + " text (at byte " + std::to_string(result.consumed) +
-                        " of what was asked for); read it with encoding \"base64\".");
+                        " of what was asked for); view_file shows pictures, tables and PDF. Name the encoding of "
+                        "another text, for example latin-1, or read the bytes with encoding \"base64\".");
+}
+
+std::string encoding_by_mark(const std::string& named, std::string_view bytes)
+{
+    const bool any = named.empty() || equal_ignoring_case(named, "utf-16") || equal_ignoring_case(named, "utf-32");
+    using namespace std::string_view_literals;
+    if (any && bytes.starts_with("\xFF\xFE\0\0"sv)) return "utf-32le";
+    if (any && bytes.starts_with("\0\0\xFE\xFF"sv)) return "utf-32be";
+    if (any && bytes.starts_with("\xFF\xFE")) return "utf-16le";
+    if (any && bytes.starts_with("\xFE\xFF")) return "utf-16be";
+    return named.empty() ? "utf-8" : named;
 }
 
 std::string text_encoding::encode(std::string_view text) const

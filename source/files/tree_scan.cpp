@@ -26,9 +26,11 @@ constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // levels that are compared
 constexpr std::string_view of_kernels = ".kernel";
-constexpr std::array<std::string_view, 15> left_out{
-    ".local", ".cache", ".outputs", ".config", "__pycache__", "node_modules",      ".npm", ".pnpm-store", ".gradle",
-    ".m2",    ".nuget", ".git",     ".venv",   "venv",        ".ipynb_checkpoints"};
+constexpr std::array<std::string_view, 19> left_out{
+    ".local",        ".cache",      ".outputs",    ".config", "__pycache__",
+    "node_modules",  ".npm",        ".pnpm-store", ".gradle", ".m2",
+    ".nuget",        ".git",        ".venv",       "venv",    ".ipynb_checkpoints",
+    ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
@@ -75,6 +77,9 @@ private:
         std::vector<std::string> inner{};
     };
 
+    /// Whether a folder with these entries is looked at.
+    virtual bool takes(const std::vector<folder_item>&) { return true; }
+
     /// Whether to go into it, if it is a folder.
     virtual bool see(const std::string& path, const std::string& name, const struct stat& status) = 0;
 
@@ -99,7 +104,7 @@ private:
         std::vector<folder_item> unseen = reader ? reader.read_all(left_) : std::vector<folder_item>();
         left_ -= unseen.size();
         cut_ = cut_ || !reader || left_ == 0;
-        if (unseen.empty()) return;
+        if (unseen.empty() || (!shown.empty() && !takes(unseen))) return;
         way_.push_back({reader.again(), file_id::of(reader.descriptor()), path_.size(), std::move(unseen)});
         if (!shown.empty()) path_ += (path_.empty() ? "" : "/") + shown;
         if (way_.size() > most_open) way_[way_.size() - most_open - 1].folder.reset();
@@ -156,6 +161,13 @@ public:
     }
 
 private:
+    // A virtual environment, whatever its name.
+    bool takes(const std::vector<folder_item>& entries) override
+    {
+        const auto marks = [](const folder_item& each) { return each.name == "pyvenv.cfg"; };
+        return std::none_of(entries.begin(), entries.end(), marks);
+    }
+
     bool see(const std::string& path, const std::string& name, const struct stat& status) override
     {
         if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
@@ -163,6 +175,7 @@ private:
         if (!S_ISREG(status.st_mode)) return true;
         scan_.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
                              nanoseconds(status.st_ctim)};
+        if (status.st_nlink == 1) scan_.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
         return true;
     }
 

@@ -37,6 +37,7 @@ struct tree_scan {
         auto operator<=>(const stamp&) const = default;
     };
     std::map<std::string, stamp> files;  ///< regular files by path relative to the workspace
+    std::uint64_t bytes = 0;             ///< that they take on the disk
     bool cut = false;                    ///< there are more than were looked at
 };
 

@@ -1,5 +1,7 @@
 #include "files/unified_diff.hpp"
 
+#include "text/utf8_text.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -9,6 +11,8 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t around = 3;
+constexpr std::size_t longest_line = 400;   // bytes of a line
+constexpr std::size_t before_change = 100;  // of them, in front of what differs
 constexpr std::ptrdiff_t most_changes = 1000;
 
 using side = std::vector<std::string_view>;  // lines with their feeds
@@ -149,6 +153,22 @@ std::vector<hunk> hunks_of(const script& steps)
     return hunks;
 }
 
+// A longer line is shown around `at`, where it differs from the one that stood or comes in its place.
+std::string shown_line(std::string_view line, std::size_t at)
+{
+    if (line.size() <= longest_line) return std::string(line);
+    const auto begin =
+        line.size() - utf8_suffix(line, line.size() - (at > before_change ? at - before_change : 0)).size();
+    const auto part = utf8_prefix(line.substr(begin), longest_line);
+    return (begin == 0 ? "" : "… ") + std::string(part) + (begin + part.size() == line.size() ? "" : " …") + " (" +
+           std::to_string(line.size()) + " bytes)";
+}
+
+std::size_t first_difference(std::string_view a, std::string_view b)
+{
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
 class diff_writer {
 public:
     diff_writer(const side& before, const side& after) : before_(before), after_(after) {}
@@ -159,6 +179,10 @@ public:
         const auto old_begin = old_, new_begin = new_;
         std::string body;
         for (; at_ < part.end; ++at_) {
+            if (steps[at_] == step::keep)
+                changed_ = {};
+            else if (changed_.is_empty())
+                changed_ = change_from(steps);
             body += line(steps[at_]);
             pass(steps[at_]);
         }
@@ -174,13 +198,37 @@ private:
         if (what != step::drop) ++new_;
     }
 
+    // Lines of both texts between lines that stay; the n-th of one is taken for the n-th of the other.
+    struct change {
+        std::size_t old_begin = 0, old_end = 0, new_begin = 0, new_end = 0;
+        bool is_empty() const { return old_begin == old_end && new_begin == new_end; }
+    };
+
+    change change_from(const script& steps) const
+    {
+        change all{old_, old_, new_, new_};
+        for (auto i = at_; i < steps.size() && steps[i] != step::keep; ++i)
+            ++(steps[i] == step::drop ? all.old_end : all.new_end);
+        return all;
+    }
+
+    std::size_t differs_at(step what) const
+    {
+        if (what == step::keep) return 0;
+        const bool is_old = what == step::drop;
+        const auto number = is_old ? old_ - changed_.old_begin : new_ - changed_.new_begin;
+        const auto other = number + (is_old ? changed_.new_begin : changed_.old_begin);
+        if (other >= (is_old ? changed_.new_end : changed_.old_end)) return 0;
+        return is_old ? first_difference(before_[old_], after_[other]) : first_difference(after_[new_], before_[other]);
+    }
+
     std::string line(step what) const
     {
         auto content = what == step::add ? after_[new_] : before_[old_];
         const bool feed = content.ends_with('\n');
         if (feed) content.remove_suffix(1);
         if (content.ends_with('\r')) content.remove_suffix(1);
-        std::string shown = static_cast<char>(what) + std::string(content) + "\n";
+        std::string shown = static_cast<char>(what) + shown_line(content, differs_at(what)) + "\n";
         if (!feed) shown += "\\ No newline at end of file\n";
         return shown;
     }
@@ -194,6 +242,7 @@ private:
     const side& before_;
     const side& after_;
     std::size_t at_ = 0, old_ = 0, new_ = 0;
+    change changed_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace cmcp {
@@ -22,62 +23,50 @@ namespace {
 
 constexpr std::size_t most_output = 8 << 20;
 constexpr std::size_t longest_pattern = 4096;
-constexpr std::size_t most_globs = 64;
 constexpr std::chrono::seconds longest_search(20);
 constexpr std::uint64_t memory_of_a_search = 256ull << 20;
 
 // Folders that a search leaves out: what others wrote, and what programs keep.
-constexpr std::array<std::string_view, 13> left_out{".git", ".hg",           ".svn",    "node_modules", ".venv",
-                                                    "venv", "site-packages", ".tox",    "__pycache__",  ".mypy_cache",
-                                                    ".npm", ".cache",        ".outputs"};
-
-// "*.{a,b}" is "*.a" and "*.b".
-void expand(const std::string& pattern, std::vector<std::string>& into)
-{
-    const auto open = pattern.find('{'), close = pattern.find('}', open);
-    if (open == std::string::npos || close == std::string::npos || into.size() > most_globs) {
-        into.push_back(pattern);
-        return;
-    }
-    for (const auto word : split(std::string_view(pattern).substr(open + 1, close - open - 1), ','))
-        expand(pattern.substr(0, open) + std::string(word) + pattern.substr(close + 1), into);
-}
+constexpr std::array<std::string_view, 15> left_out{
+    ".git",        ".hg",         ".svn", "node_modules", ".venv",    "venv",          "site-packages", ".tox",
+    "__pycache__", ".mypy_cache", ".npm", ".cache",       ".outputs", ".pytest_cache", ".ruff_cache"};
 
 /// The files of which the caller wants lines.
 class wanted_files {
 public:
     explicit wanted_files(const file_search_request& what) : above_(file_path("path", what.path).display())
     {
-        if (what.glob.empty()) return;
-        expand(what.glob, patterns_);
-        for (const auto& each : patterns_) globs_.emplace_back(each);
+        if (!what.glob.empty()) glob_.emplace(what.glob);
     }
 
     bool fit(std::string_view path) const
     {
-        const auto name = path.substr(path.rfind('/') + 1);
+        if (!glob_) return true;
         const bool below = !above_.empty() && path.starts_with(above_ + "/");
         const auto inside = below ? path.substr(above_.size() + 1) : path;
-        const auto fits = [&](const glob& each) {
-            return each.is_deep() ? each.matches(inside) || each.matches(path) : each.matches(name);
-        };
-        return globs_.empty() || std::ranges::any_of(globs_, fits);
+        return glob_->is_negated() ? glob_->finds(inside) && glob_->finds(path)
+                                   : glob_->finds(inside) || glob_->finds(path);
     }
 
     /// Of names alone, which the program can go by.
     std::vector<std::string> names() const
     {
+        // Signs that not all programs read alike are left to fit().
+        const auto is_special = [](const std::string& name) {
+            constexpr std::array<std::string_view, 5> signs{"**", "\\", "[", "{", "}"};
+            const auto has = [&name](std::string_view sign) { return name.find(sign) != std::string::npos; };
+            return name.empty() || name.starts_with('!') || std::ranges::any_of(signs, has);
+        };
         std::vector<std::string> names;
-        for (const auto& each : patterns_) names.push_back(each.substr(each.rfind('/') + 1));
-        if (std::ranges::any_of(names, [](const auto& name) { return name.find("**") != std::string::npos; }))
-            return {};
+        if (!glob_ || glob_->is_negated()) return names;
+        for (const auto& each : glob_->alternatives()) names.push_back(each.substr(each.rfind('/') + 1));
+        if (std::ranges::any_of(names, is_special)) names.clear();
         return names;
     }
 
 private:
-    std::string above_;  // the folder that is searched; empty: the whole workspace
-    std::vector<std::string> patterns_;
-    std::vector<glob> globs_;
+    std::string above_;         // the folder that is searched; empty: the whole workspace
+    std::optional<glob> glob_;  // nothing: all files
 };
 
 // A path into such a folder means it.
@@ -109,9 +98,9 @@ bool needs_backtracking(std::string_view pattern)
 
 std::vector<std::string> ripgrep_words(const file_search_request& what)
 {
-    std::vector<std::string> words{"rg",         "--no-config",   "--no-heading", "--with-filename", "--line-number",
-                                   "--null",     "--color=never", "--no-ignore",  "--hidden",        "--no-messages",
-                                   "--threads=4"};
+    std::vector<std::string> words{"rg",          "--no-config",   "--no-heading", "--with-filename", "--line-number",
+                                   "--null",      "--color=never", "--no-ignore",  "--hidden",        "--no-messages",
+                                   "--threads=4", "--crlf",        "--column"};
     if (needs_backtracking(what.pattern)) words.emplace_back("--pcre2");
     for (const auto& name : wanted_files(what).names()) words.push_back("--glob=" + name);
     for (const auto& name : folders_left_out(what)) words.push_back("--glob=!" + name + "/");
@@ -124,6 +113,30 @@ std::vector<std::string> grep_words(const file_search_request& what)
     for (const auto& name : wanted_files(what).names()) words.push_back("--include=" + name);
     for (const auto& name : folders_left_out(what)) words.push_back("--exclude-dir=" + name);
     return words;
+}
+
+// For grep, `$` is before a line feed alone; lines of Windows have a carriage return there.
+std::string before_line_ends(std::string_view pattern)
+{
+    std::string out;
+    bool in_set = false;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const char c = pattern[at];
+        if (c == '$' && !in_set) {
+            out += "(?=\\r?$)";
+            continue;
+        }
+        out += c;
+        if (c == '\\' && at + 1 < pattern.size()) out += pattern[++at];
+        if (c == '[' && !in_set) {
+            in_set = true;
+            if (at + 1 < pattern.size() && pattern[at + 1] == '^') out += pattern[++at];
+            if (at + 1 < pattern.size() && pattern[at + 1] == ']') out += pattern[++at];
+        } else if (c == ']') {
+            in_set = false;
+        }
+    }
+    return out;
 }
 
 void check_pattern(const file_search_request& what)
@@ -198,7 +211,8 @@ sandbox::run_request file_searcher::request_for(const std::filesystem::path& fol
     if (what.ignore_case) request.argv.emplace_back("--ignore-case");
     if (what.context > 0) request.argv.push_back("--context=" + std::to_string(what.context));
     const auto path = file_path("path", what.path).relative();
-    for (std::string word : {std::string("-e"), what.pattern, std::string("--"), "./" + (path == "." ? "" : path)})
+    for (std::string word : {std::string("-e"), ripgrep_ ? what.pattern : before_line_ends(what.pattern),
+                             std::string("--"), "./" + (path == "." ? "" : path)})
         request.argv.push_back(std::move(word));
     request.workspace = folder.string();
     request.limits.wall = longest_search;
@@ -226,8 +240,9 @@ awaitable<file_matches> file_searcher::search(std::string principal, std::filesy
     const auto end = co_await backend_.run(std::move(request), output);
     check_end_of_search(end, output);
     const auto note = why_incomplete(end, output.out.size());
-    auto read = [printed = std::move(output.out), wanted, what, room] {
-        const auto files = read_search(printed, [&wanted](std::string_view path) { return wanted.fit(path); });
+    auto read = [printed = std::move(output.out), wanted, what, room, columns = ripgrep_] {
+        const auto files = read_search(
+            printed, [&wanted](std::string_view path) { return wanted.fit(path); }, columns);
         return page_of(files, what.offset, what.limit, room);
     };
     auto page = co_await pool_.run(std::move(principal), std::move(read));

@@ -14,7 +14,7 @@ namespace cmcp {
 struct file_search_request {
     std::string pattern;     ///< a regular expression, of one line
     std::string path = ".";  ///< a folder or a file
-    std::string glob{};      ///< names or paths of files, see files/glob.hpp; also with {a,b}; empty: all
+    std::string glob{};      ///< names or paths of files, see files/glob.hpp; empty: all
     bool ignore_case = false;
     std::size_t context = 0;  ///< lines around each match
     std::size_t limit = 100;  ///< matches a page

@@ -1,5 +1,6 @@
 #include "runs/file_viewer.hpp"
 
+#include "charset/guess_charset.hpp"
 #include "files/file_error.hpp"
 #include "files/file_policy.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -11,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,6 +25,7 @@ namespace {
 constexpr std::size_t longest_side = 1568;         // pixels; models see no more
 constexpr std::size_t most_image_bytes = 700'000;  // before base64
 constexpr std::size_t small_image_bytes = 256 << 10;
+constexpr std::size_t most_guessed_from = 256 << 10;
 constexpr const char* pdftoppm = "/usr/bin/pdftoppm";
 constexpr const char* pdfinfo = "/usr/bin/pdfinfo";
 
@@ -76,6 +79,15 @@ std::string_view table_kind(std::string_view extension)
     for (const char* each : {"csv", "tsv", "xlsx"})
         if (extension == each) return each;
     return {};
+}
+
+// Enough to know the charset by: the file may be large.
+std::string_view beginning_of_text(std::string_view bytes)
+{
+    if (!utf16_without_mark(bytes).empty()) return bytes.substr(0, most_guessed_from);
+    const auto beyond =
+        std::find_if(bytes.begin(), bytes.end(), [](char c) { return static_cast<unsigned char>(c) > 0x7f; });
+    return bytes.substr(static_cast<std::size_t>(beyond - bytes.begin()), most_guessed_from);
 }
 
 void check_end(const sandbox::run_result& end)
@@ -202,6 +214,7 @@ awaitable<file_view> file_viewer::view(std::string caller, std::string name, std
     if (kind.empty())
         throw file_error("Images, PDF and tables (csv, tsv, xlsx) can be shown; read another file as text.");
     json::object options{{"kind", kind}, {"page", page}};
+    if (kind != "xlsx") options["charset"] = guess_charset(beginning_of_text(bytes));
     const auto answer = co_await ask_python(std::move(caller), std::move(options), std::move(bytes));
     file_view view;
     view.table = text_of(answer, "table");

@@ -66,23 +66,36 @@ def view_image(options, data):
     return {'image': base64.b64encode(shown).decode(), 'type': kind, 'about': about}
 
 
-def text_of(data):
-    for encoding in ('utf-8-sig', 'utf-16') if data[:2] in (b'\xff\xfe', b'\xfe\xff') else ('utf-8-sig',):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            pass
-    return data.decode('latin-1')
+def text_of(data, guess):
+    """The text, and what is to be said of how it was read. `guess`: of the server, by the first bytes beyond ASCII."""
+    marked = data[:2] in (b'\xff\xfe', b'\xfe\xff')
+    name = 'utf-16' if marked else guess.lower()
+    try:
+        if not name.startswith('utf-16'):
+            return data.decode('utf-8-sig'), ''
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = data.decode(name, 'replace')
+    except LookupError:
+        name = 'windows-1252'
+        text = data.decode(name, 'replace')
+    said = [] if marked or name == 'utf-8' else [f'no encoding is declared: read as {name}, a guess']
+    lost = text.count('\ufffd')
+    if lost:
+        said.append(f'{lost} bytes or characters are not valid in {name} and shown as \ufffd')
+    return text, '; '.join(said)
 
 
 def rows_of_text(options, data):
-    text = text_of(data).replace('\0', '')
+    text, said = text_of(data, options['charset'])
+    text = text.replace('\0', '')
     csv.field_size_limit(1 << 24)
     delimiter = '\t'
     if options['kind'] == 'csv':
         first = text[:4096].splitlines()[:1] or ['']
         delimiter = max(',;\t|', key=first[0].count)
-    return csv.reader(io.StringIO(text, newline=''), delimiter=delimiter), ''
+    return csv.reader(io.StringIO(text, newline=''), delimiter=delimiter), said
 
 
 def rows_of_workbook(options, data):

@@ -149,7 +149,9 @@ std::string sandbox_files::relative(std::string_view field, const std::string& p
 {
     const std::string& home = config_.sandbox_work_dir;
     std::string inside = path;
-    if (path == home || path.starts_with(home + "/"))
+    if (below_home(path) != path)
+        inside = below_home(path);
+    else if (path == home || path.starts_with(home + "/"))
         inside = path.substr(home.size());
     else if (path.starts_with('/'))
         throw sandbox_error("InvalidArgument",

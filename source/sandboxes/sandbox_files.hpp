@@ -36,6 +36,8 @@ public:
     awaitable<> write(sandbox_record where, file_write_request what);
     awaitable<edited_file> edit(sandbox_record where, file_edit_request what);  ///< the file has its name
     awaitable<file_page> list(sandbox_record where, file_list_request what);
+    awaitable<> remove(sandbox_record where, std::string path);
+    awaitable<> move(sandbox_record where, file_move_request what);
 
     awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
                                                    std::string path) override;

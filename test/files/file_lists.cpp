@@ -176,6 +176,45 @@ TEST_CASE("file patterns match as a shell's do")
     }
 }
 
+TEST_CASE("file patterns know braces, classes and negation")
+{
+    struct sample {
+        const char* pattern;
+        const char* path;
+        bool fits;
+    };
+    for (const sample& s : std::initializer_list<sample>{{"*.{yaml,yml}", "deep/down/x.yml", true},
+                                                         {"*.{yaml,yml}", "x.yamlx", false},
+                                                         {"{a,b{c,d}}.txt", "bd.txt", true},
+                                                         {"{a,b{c,d}}.txt", "b.txt", false},
+                                                         {"{src,test}/**/*.py", "test/a/b.py", true},
+                                                         {"{src,test}/**/*.py", "test/b.py", true},
+                                                         {"{src,test}/**/*.py", "docs/b.py", false},
+                                                         {"{*.md,src/*.py}", "docs/a.md", true},
+                                                         {"{*.md,src/*.py}", "docs/a.py", false},
+                                                         {"{,x}y", "y", true},
+                                                         {"{a}", "{a}", true},
+                                                         {"{a,b", "{a,b", true},
+                                                         {"\\{a,b\\}", "{a,b}", true},
+                                                         {"!*.log", "a/b.txt", true},
+                                                         {"!*.log", "a/b.log", false},
+                                                         {"!*.{log,tmp}", "b.tmp", false},
+                                                         {"!", "!", true},
+                                                         {"\\!x", "!x", true},
+                                                         {"v[[:digit:]]", "v7", true},
+                                                         {"v[![:digit:]_]", "v_", false},
+                                                         {"[[:upper:]]*", "readme", false},
+                                                         {"./*.txt", "a.txt", true},
+                                                         {"/*.txt", "sub/a.txt", false},
+                                                         {"src/", "src/a/b", true}}) {
+        INFO(s.pattern << " on " << s.path);
+        CHECK(glob(s.pattern).finds(s.path) == s.fits);
+    }
+    std::string many;
+    for (int i = 0; i < 12; ++i) many += "{a,b}";
+    CHECK_THROWS_AS(glob(many), file_error);
+}
+
 TEST_CASE("file patterns take no longer for hostile stars")
 {
     const auto begin = std::chrono::steady_clock::now();

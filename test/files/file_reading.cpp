@@ -196,10 +196,10 @@ TEST_CASE("file reading tells to use base64 for bytes that are no text")
 {
     file_scene scene;
     scene.put("bad.bin",
-              "\xff\xfe\xfd"
+              "\xff\xfd\xfe"
               "abc");
     CHECK(contains(scene.read_refusal("bad.bin"), "base64"));
-    CHECK(scene.read("bad.bin", "base64").content == "//79YWJj");
+    CHECK(scene.read("bad.bin", "base64").content == "//3+YWJj");
     scene.put("cut.txt", "ab\xe2\x9c");
     CHECK(contains(scene.read_refusal("cut.txt"), "base64"));
     scene.put("surrogate.txt", "\xed\xa0\x80");
@@ -241,4 +241,58 @@ TEST_CASE("file extensions are checked on the last one, in any case, and the ref
     scene.policy = file_policy(1 << 20, {"txt", ""});
     CHECK(scene.write_refusal("noextension") == "");
     CHECK(contains(scene.write_refusal("a.md"), "no extension"));
+}
+
+TEST_CASE("file reading goes by a byte order mark, also line by line")
+{
+    file_scene scene;
+    scene.write("little.txt", "one\nzwei \u0a05\u0100 \xf0\x9f\x98\x80\nthree\n", "utf-16");
+    scene.put("big.txt", std::string("\xfe\xff\0a\0\n\0b\0\n", 10));
+    CHECK(scene.read("little.txt").content == "one\nzwei \u0a05\u0100 \xf0\x9f\x98\x80\nthree\n");
+    CHECK(scene.read("big.txt").content == "a\nb\n");
+    file_read_request second;
+    second.path = "little.txt";
+    second.line = 2;
+    second.lines = 1;
+    CHECK(read_file(scene.root(), scene.policy, second).content == "zwei \u0a05\u0100 \xf0\x9f\x98\x80\n");
+    second.path = "big.txt";
+    CHECK(read_file(scene.root(), scene.policy, second).content == "b\n");
+    CHECK(scene.read("big.txt", "latin-1").content.size() > 4);
+    const std::string wide = "one\nzwei \u0a0a \xf0\x9f\x98\x80\nthree\n";
+    for (const auto& [name, order] : {std::pair{"w1.txt", "utf-32le"}, {"w2.txt", "utf-32be"}}) {
+        CAPTURE(order);
+        scene.write(name, "\ufeff" + wide, order);
+        CHECK(scene.read(name).content == wide);
+        CHECK(scene.read(name, "utf-32").content == wide);
+        second.path = name;
+        CHECK(read_file(scene.root(), scene.policy, second).content == "zwei \u0a0a \xf0\x9f\x98\x80\n");
+    }
+}
+
+TEST_CASE("file reading says what else shows a file that is no text")
+{
+    file_scene scene;
+    scene.put("image.txt", std::string("\x89PNG\r\n\x1a\n", 8));
+    const auto sentence = scene.read_refusal("image.txt");
+    CHECK(contains(sentence, "view_file"));
+    CHECK(contains(sentence, "base64"));
+    CHECK(contains(sentence, "latin-1"));
+}
+
+TEST_CASE("a tilde in front of a path is the home of the programs, which is the root")
+{
+    file_scene scene;
+    CHECK(scene.read("~/hello.txt").content == "hello\n");
+    CHECK(scene.read("~//sub/inner.txt").content == "inner\n");
+    scene.put("~x", "name\n");
+    CHECK(scene.read("~x").content == "name\n");
+    fs::create_directory(scene.place / "~");
+    scene.put("~/hello.txt", "folder\n");
+    CHECK(scene.read("./~/hello.txt").content == "folder\n");
+    CHECK(file_path("path", "~").relative() == ".");
+    CHECK(contains(scene.read_refusal("~anna/hello.txt"), "\"./~anna/hello.txt\""));
+    for (const char* name : {"~$plan.docx", "~x", "./~x/y", "~A b/y"}) {
+        CAPTURE(name);
+        CHECK_NOTHROW(file_path("path", name));
+    }
 }

@@ -97,7 +97,7 @@ TEST_CASE("workspace resources list what file_read would give, with URIs that ar
     resource_stage stage;
     stage.scene.put("naïve ✓.txt", "unicode");
     stage.scene.put("data.bin",
-                    "\xff\xfe\xfd"
+                    "\xff\xfd\xfe"
                     "abc");
     stage.scene.put("run.sh", "not allowed");
     const auto listed = run_coroutine(stage.io, stage.resources.list(stage.who));
@@ -113,7 +113,7 @@ TEST_CASE("workspace resources list what file_read would give, with URIs that ar
     CHECK(text->at(0).at("text") == "unicode");
     const auto blob = stage.read("workspace:///data.bin");
     REQUIRE(blob);
-    CHECK(blob->at(0).at("blob") == "//79YWJj");
+    CHECK(blob->at(0).at("blob") == "//3+YWJj");
     CHECK(blob->at(0).at("uri") == "workspace:///data.bin");
     CHECK(stage.resources.templates().at(0).at("uriTemplate") == "workspace:///{+path}{?offset,limit,line,lines}");
     CHECK(stage.resources.templates().at(1).at("uriTemplate") == "workspace:///{+path}");

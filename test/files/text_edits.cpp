@@ -2,6 +2,7 @@
 #include "files/file_error.hpp"
 #include "files/unified_diff.hpp"
 #include "test/support/catch.hpp"
+#include "text/utf8_text.hpp"
 
 #include <string>
 
@@ -120,4 +121,31 @@ TEST_CASE("a diff of texts that differ everywhere is one change")
     const auto diff = unified_diff("same\n" + before, "same\n" + after, "f");
     CHECK(diff.starts_with("--- f\n+++ f\n@@ -1,3001 +1,3001 @@\n same\n-a0\n-a1\n"));
     CHECK(diff.ends_with("+b2998\n+b2999\n"));
+}
+
+TEST_CASE("a diff shows long lines around what differs")
+{
+    const std::string low(3000, 'a'), high(3000, 'b');
+    const auto beside = unified_diff(low + "\nend\n", low + "\nEND\n", "f");
+    CHECK(beside.size() < 800);
+    CHECK(beside.find("(3000 bytes)") != std::string::npos);
+    CHECK(beside.find("-end\n+END\n") != std::string::npos);
+    const auto within = unified_diff(low + "old" + high + "\n", low + "new" + high + "\n", "f");
+    CHECK(within.size() < 1500);
+    CHECK(within.find("aaaoldbbb") != std::string::npos);
+    CHECK(within.find("aaanewbbb") != std::string::npos);
+    const std::string wide = [] {
+        std::string text;
+        for (int i = 0; i < 1000; ++i) text += "\xe2\x9c\x93";
+        return text;
+    }();
+    CHECK(is_utf8(unified_diff(wide + "1" + wide + "\n", wide + "2" + wide + "\n", "f")));
+    std::string left, right;
+    for (int i = 0; i < 3000; ++i) {
+        left += low.substr(0, 500) + std::to_string(i) + "\n";
+        right += high.substr(0, 500) + std::to_string(i) + "\n";
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_FALSE(unified_diff(left, right, "f").empty());
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
 }

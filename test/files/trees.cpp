@@ -262,3 +262,20 @@ TEST_CASE("folders that lack their owner's rights are copied, counted and remove
     CHECK(whole(remove_tree(scene.place / "from")));
     CHECK_FALSE(fs::exists(scene.place / "from"));
 }
+
+TEST_CASE("a scan leaves out virtual environments, whatever their names, and what tools keep")
+{
+    file_scene scene;
+    for (const char* folder :
+         {"env", "env/lib", "deep", "deep/my venv", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox"})
+        fs::create_directory(scene.place / folder);
+    for (const char* file : {"env/lib/a.py", "env/pyvenv.cfg", "deep/my venv/pyvenv.cfg", "deep/my venv/b", "deep/c.py",
+                             ".pytest_cache/d", ".ruff_cache/d", ".mypy_cache/d", ".tox/d"})
+        scene.put(file, "x");
+    const auto scan = whole(scan_tree(scene.place));
+    CHECK(scan.files.contains("deep/c.py"));
+    CHECK(scan.files.contains("hello.txt"));
+    CHECK(scan.files.size() == 3);
+    scene.put("pyvenv.cfg", "x");  // the workspace itself is one
+    CHECK(whole(scan_tree(scene.place)).files.contains("hello.txt"));
+}

@@ -151,3 +151,41 @@ TEST_CASE("file_search pages through matches, in the workspace and in a sandbox"
     CHECK(text(s.tool("file_search", {{"sandbox_id", id}, {"pattern", "number"}}), "note") == "No line matches.");
     CHECK(text(s.as("somebody", "file_search", {{"sandbox_id", id}, {"pattern", "fn"}}), "error_type") == "NotFound");
 }
+
+TEST_CASE("an end of line is one on Windows, too, for both programs")
+{
+    for (const bool ripgrep : engines()) {
+        file_search_stage stage(ripgrep);
+        stage.put("win.txt", "alpha\r\nbeta price$\r\nalphabet\r\n");
+        stage.put("unix.txt", "alpha\nbeta\n");
+        INFO((ripgrep ? "ripgrep" : "grep"));
+        CHECK(stage.search({"alpha$"}).matches == 2);
+        CHECK(stage.search({"^(alpha|beta)$"}).matches == 3);
+        CHECK(stage.search({"(?<!x)alpha$"}).matches == 2);
+        CHECK(stage.search({"price\\$$"}).matches == 1);
+        CHECK(stage.search({"[$]$"}).matches == 1);
+        CHECK(stage.search({"[]$]"}).matches == 1);
+        CHECK(stage.search({"alpha$"}).text.find('\r') == std::string::npos);
+    }
+}
+
+TEST_CASE("a pattern of files is the same for both programs as for lists")
+{
+    for (const bool ripgrep : engines()) {
+        file_search_stage stage(ripgrep);
+        INFO((ripgrep ? "ripgrep" : "grep"));
+        for (const auto* name : {"a1.log", "a2.txt", "deep/b3.txt", "deep/down/c.tar.gz"}) stage.put(name, "zebra\n");
+        const auto files = [&stage](const char* glob) {
+            return stage.search({.pattern = "zebra", .glob = glob}).files;
+        };
+        CHECK(files("*.{txt,log}") == 3);
+        CHECK(files("!*.log") == 3);
+        CHECK(files("!*.{txt,log}") == 1);
+        CHECK(files("{deep,other}/**/*.{txt,tar.gz}") == 2);
+        CHECK(files("[ab][[:digit:]].*") == 3);
+        CHECK(files("[!a]*.txt") == 1);
+        CHECK(files("./*.txt") == 1);
+        CHECK(files("deep/") == 2);
+        CHECK(files("nothing") == 0);
+    }
+}

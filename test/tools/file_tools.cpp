@@ -101,6 +101,54 @@ TEST_CASE("file_list gives null as the size of folders, and names that are no UT
     CHECK(second.at("entries").at(0).at("path") == "sub");
 }
 
+TEST_CASE("file_list takes patterns with braces, and says when nothing matches")
+{
+    file_stage stage;
+    for (const auto* name : {"a.js", "b.ts", "sub/c.ts"}) stage.scene.put(name, "");
+    const auto count = [&stage](const char* arguments) {
+        return stage.call("file_list", arguments).structured.at("entries").as_array().size();
+    };
+    CHECK(count(R"({"pattern": "*.{js,ts}"})") == 2);
+    CHECK(count(R"({"pattern": "*.{js,ts}", "recursive": true})") == 3);
+    CHECK(count(R"({"pattern": "!*.{js,ts}"})") == 2);
+    const auto none = stage.call("file_list", R"({"pattern": "*.{c,h}"})").structured;
+    CHECK(none.at("success") == true);
+    CHECK(contains(std::string(none.at("note").as_string()), "*.{c,h}"));
+    CHECK_FALSE(stage.call("file_list", R"({"pattern": "*.js"})").structured.contains("note"));
+}
+
+TEST_CASE("file tools work from the home folder, which is the workspace")
+{
+    file_stage stage;
+    CHECK_FALSE(stage.call("file_write", R"({"path": "~/new/a.txt", "content": "x"})").is_error);
+    CHECK(stage.scene.get("new/a.txt") == "x");
+    CHECK_FALSE(fs::exists(stage.scene.place / "~"));
+    CHECK_FALSE(stage.call("file_move", R"({"source": "~/new/a.txt", "destination": "~/b.txt"})").is_error);
+    CHECK(stage.scene.get("b.txt") == "x");
+}
+
+TEST_CASE("file tools write contents in base64 as libraries make them, and name the place of what is none")
+{
+    file_stage stage;
+    CHECK_FALSE(
+        stage.call("file_write", R"({"path": "a.txt", "encoding": "base64", "content": "aGVs\r\nbG8"})").is_error);
+    CHECK(stage.scene.get("a.txt") == "hello");
+    const auto refused = stage.call("file_write", R"({"path": "a.txt", "encoding": "base64", "content": "aGVs*bG8"})");
+    CHECK(contains(std::string(refused.structured.at("error").as_string()), "position 5"));
+    CHECK(stage.scene.get("a.txt") == "hello");
+}
+
+TEST_CASE("file tools that change something refuse arguments that mean another target, and do nothing")
+{
+    file_stage stage;
+    for (const auto* more :
+         {R"("sandbox_id": "sbx_x")", R"("cwd": "sub")", R"("dry_run": true)", R"("recursive": true)"}) {
+        auto arguments = json::parse(std::string(R"({"path": "hello.txt", )") + more + "}").as_object();
+        CHECK(contains(stage.registry.validate("file_delete", arguments), "nothing was done"));
+    }
+    CHECK(stage.registry.validate("file_list", json::object{{"path", "."}, {"cwd", "sub"}}).empty());
+}
+
 TEST_CASE("file tools answer a refusal with a sentence that the model can use")
 {
     file_stage stage;

@@ -95,6 +95,23 @@ TEST_CASE("view_file shows pages of PDF")
     CHECK(s.view("broken.pdf").contains("error"));
 }
 
+TEST_CASE("view_file guesses the encoding of an older table, and says so")
+{
+    view_stage s;
+    s.put("ru.csv", "\xc3\xee\xf0\xee\xe4,\xd6\xe5\xed\xe0\n\xcc\xee\xf1\xea\xe2\xe0,1\n");
+    const auto russian = s.view("ru.csv");
+    CHECK(text(russian, "content").find("| Город | Цена |") != std::string::npos);
+    CHECK(text(russian, "about").find("windows-1251, a guess") != std::string::npos);
+    s.put("zh.csv", "\xb2\xfa\xc6\xb7,\xbc\xdb\xb8\xf1\n\xc6\xbb\xb9\xfb,3\n");
+    CHECK(text(s.view("zh.csv"), "content").find("| 产品 | 价格 |") != std::string::npos);
+    s.put("de.csv",
+          "Gr\xf6\xdf"
+          "e,Caf\xe9\n1,2\n");
+    CHECK(text(s.view("de.csv"), "content").find("| Größe | Café |") != std::string::npos);
+    s.put("utf8.csv", "Größe,Café\n1,2\n");
+    CHECK(text(s.view("utf8.csv"), "about").find("guess") == std::string::npos);
+}
+
 TEST_CASE("view_file shows tables by pages")
 {
     view_stage s;
@@ -107,6 +124,14 @@ TEST_CASE("view_file shows tables by pages")
     CHECK(first.at("pages") == 2);
     CHECK(text(s.view("a.csv", {{"page", 2}}), "content").ends_with("| row \\| 69 | 4761 |"));
     CHECK(s.view("a.csv", {{"page", 3}}).contains("error"));
+    s.put("old.csv", "\xc3\xfb\xb3\xc6,\xbc\xdb\xb8\xf1\n\xc6\xbb\xb9\xfb,\xca\xae\xb6\xfe\xd4\xaa\n");
+    CHECK(text(s.view("old.csv"), "content").starts_with("| 名称 | 价格 |"));
+    CHECK(text(s.view("old.csv"), "about").ends_with("no encoding is declared: read as gb18030, a guess"));
+    s.put("latin.csv",
+          "name;Stra\xdf"
+          "e\nM\xfcller;Gro\xdf"
+          "e Gasse\n");
+    CHECK(text(s.view("latin.csv"), "content").ends_with("| Müller | Große Gasse |"));
     s.put("long.csv", std::string(100'000, 'x') + "\n" + std::string(100'000, ',') + "\n");
     CHECK(text(s.view("long.csv"), "content").size() < 20'000);
     s.put("a.txt", "no table");
