@@ -28,6 +28,9 @@ struct session {
     /// Where messages go that belong to no request: the GET stream, the SSE stream, standard output.
     std::shared_ptr<message_sink> general;
 
+    /// Called when something has changed that server_core::state_of() tells; null: nobody keeps it.
+    std::function<void()> on_change;
+
     std::vector<running_request*> in_flight;  ///< requests that run
 
     /// Our questions to the client that wait for their answer, by our id: called once with the whole response.

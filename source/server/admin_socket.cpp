@@ -32,22 +32,6 @@ std::string why_unreachable(const settings& config, int error)
     return "the server of " + root + " does not answer: " + std::strerror(error);
 }
 
-unique_fd connect_to(const settings& config)
-{
-    const auto path = admin_socket_path(config);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return {};
-    }
-    path.copy(address.sun_path, path.size());
-    unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const auto* to = reinterpret_cast<const sockaddr*>(&address);
-    if (socket && ::connect(socket.get(), to, sizeof address) != 0) socket.reset();
-    return socket;
-}
-
 std::string read_all(const settings& config, int from)
 {
     std::string text;
@@ -63,16 +47,33 @@ std::string read_all(const settings& config, int from)
 
 }  // namespace
 
-std::string admin_socket_path(const settings& config)
+std::string socket_path(const settings& config, std::string_view name)
 {
-    return (std::filesystem::absolute(config.sandbox_root).lexically_normal() / "admin.sock").string();
+    return (std::filesystem::absolute(config.sandbox_root).lexically_normal() / name).string();
+}
+
+std::string admin_socket_path(const settings& config) { return socket_path(config, "admin.sock"); }
+
+unique_fd connect_to(const std::string& path)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return {};
+    }
+    path.copy(address.sun_path, path.size());
+    unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const auto* to = reinterpret_cast<const sockaddr*>(&address);
+    if (socket && ::connect(socket.get(), to, sizeof address) != 0) socket.reset();
+    return socket;
 }
 
 // In HTTP/1.0 an answer ends with its connection.
 admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
                                 const admin_request& more)
 {
-    const auto socket = connect_to(config);
+    const auto socket = connect_to(admin_socket_path(config));
     if (!socket) throw std::runtime_error(why_unreachable(config, errno));
     const timeval longest_silence{static_cast<time_t>(more.patience.count()), 0};
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
@@ -93,7 +94,7 @@ admin_answer ask_administration(const settings& config, const std::string& metho
 
 bool server_runs(const settings& config)
 {
-    if (connect_to(config)) return true;
+    if (connect_to(admin_socket_path(config))) return true;
     if (errno == ENOENT || errno == ECONNREFUSED || errno == ENAMETOOLONG || errno == ENOTDIR) return false;
     throw std::runtime_error(why_unreachable(config, errno));
 }

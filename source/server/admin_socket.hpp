@@ -2,15 +2,23 @@
 
 #include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
+#include "posix/unique_fd.hpp"
 
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace cmcp::command {
 
-/// The socket at which a server is administered. Its path is absolute.
+/// The absolute path of a socket in SANDBOX_ROOT.
+std::string socket_path(const settings& config, std::string_view name);
+
+/// The socket at which a server is administered.
 std::string admin_socket_path(const settings& config);
+
+/// A blocking connection to a UNIX socket; none with errno.
+unique_fd connect_to(const std::string& path);
 
 /// The answer of the running server.
 struct admin_answer {

@@ -286,6 +286,7 @@ gateways application::to_sandboxes()
     to.issuers = make_issuer_fetch(executor_, config_);
     to.sessions = managers_->limits->each(&principal_limits::sessions);
     to.node = managers_->node;
+    to.sessions_file = managers_->records.path() / "sessions.sqlite";
     if (cluster_) cluster_->join(to);
     return to;
 }

@@ -166,8 +166,10 @@ void add_audit_commands(CLI::App& audit, audit_line& into, bool& json)
 void add_connect_command(CLI::App& connect, connect_words& into, bool& json)
 {
     connect
-        .add_option("client", into.client,
-                    "claude-code, claude-desktop, cursor, vscode, gemini, codex, opencode, windsurf or zed")
+        .add_option(
+            "client", into.client,
+            "claude-code, claude-desktop, cursor, vscode, gemini, codex, opencode, devin, windsurf, zed, antigravity, "
+            "copilot, cline, cline-vscode, kiro, lm-studio, junie or goose")
         ->required();
     connect.add_option("--url", into.url, "Address of the server (as the settings say)");
     connect.add_option("--scope", into.scope, "user, or project: the file in the working folder (user)");

@@ -2,6 +2,7 @@
 
 #include "config/load_settings.hpp"
 #include "secrets/secret_order.hpp"
+#include "server/server_child.hpp"
 
 #include <string>
 #include <string_view>
@@ -107,7 +108,8 @@ command_line parse_command_line(int argc, char** argv);
 /// Each returns the program's exit code and throws config_error or std::exception with a sentence for the user.
 
 int serve(const loaded_settings& loaded, const settings_sources& sources);  ///< until SIGTERM or SIGINT
-int stdio(const loaded_settings& loaded);              ///< until standard input ends, SIGTERM or SIGINT
+/// Until standard input ends, SIGTERM or SIGINT.
+int stdio(const loaded_settings& loaded, const own_start& again);
 int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that SANDBOX_REQUIRE names is missing
 /// 1 when no server answers on the address of the settings, or the server is not ready; `live`: any answer will do.
 int health(const loaded_settings& loaded, bool live);

@@ -75,6 +75,7 @@ int run(const command::command_line& line, int argc, char** argv)
 {
     if (line.command == "version") return show_version();
     const loaded_settings loaded = load_settings(line.sources);
+    const command::own_start again{{argv, argv + argc}, line.sources.variables};
     command::hide_secrets(argc, argv, loaded.secret_variables);
     if (line.command == "config") return show_config(loaded, line.json);
     if (line.command == "doctor") return command::doctor(loaded, line.json);
@@ -91,7 +92,7 @@ int run(const command::command_line& line, int argc, char** argv)
         return command::connect_client(loaded, line.connect, line.sources.variables, line.json);
     if (command::is_admin_command(line.command))
         return command::administer(loaded, line.command, line.admin, line.json);
-    if (line.command == "stdio") return command::stdio(loaded);
+    if (line.command == "stdio") return command::stdio(loaded, again);
     return command::serve(loaded, line.sources);
 }
 

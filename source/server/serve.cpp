@@ -14,11 +14,13 @@
 #include "server/run_loop.hpp"
 #include "server/server_reload.hpp"
 #include "server/service_notice.hpp"
+#include "server/stdio_relay.hpp"
 #include "tls/server_certificate.hpp"
 #include "tools/tools.hpp"
 #include "transport/http_server.hpp"
 #include "transport/side_entrance.hpp"
 #include "transport/stdio.hpp"
+#include "transport/stdio_entrance.hpp"
 
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -191,6 +193,7 @@ struct beginning {
     settings loaded;
     bound_address address;
     std::optional<bound_address> admin;
+    std::optional<bound_address> stdio;
     std::optional<bound_address> members;
     std::optional<bound_address> agent;
     access_token access;
@@ -212,6 +215,8 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     server_reload reload(std::move(parts.sources), std::move(parts.loaded), config, app, server, parts.notice);
     app.reload_by([&reload] { return reload.for_caller(); });
     server.start();
+    std::optional<stdio_entrance> relayed;
+    if (parts.stdio) relayed.emplace(io, std::move(*parts.stdio), app.core(), config, "serve").start();
     std::optional<listener> agent;
     if (parts.agent) agent.emplace(io, std::move(*parts.agent));
     task_group care(io.get_executor());
@@ -230,24 +235,35 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     co_await say_that_it_ends(app, config.drain_notice);
     app.core().refuse_new_requests();
     care.cancel_all();
+    if (relayed) relayed->stop();
     co_await server.stop();
+    if (relayed) co_await relayed->ended(config.drain_timeout);
     co_await end(app);
 }
 
 constexpr auto one_day = std::chrono::hours(24);
 
-awaitable<> serve_one(asio::any_io_executor executor, const settings& config, started_sandbox started,
-                      const audit::writer* audit)
+awaitable<> serve_one(asio::io_context& io, const settings& config, std::optional<bound_address> socket,
+                      started_sandbox started, const audit::writer* audit)
 {
+    const auto executor = io.get_executor();
     stop_signals signals(executor);
     application app(executor, config, std::move(started), audit);
     co_await app.prepare();
+    std::optional<stdio_entrance> relayed;
+    if (socket) relayed.emplace(io, std::move(*socket), app.core(), config, "stdio").start();
     task_group serving(executor);
-    serving.spawn("stdio", serve_stdio(app.core(), config, STDIN_FILENO, STDOUT_FILENO));
+    // Requests of the others that come from now on wait for the next server.
+    auto input_ended = [&relayed] {
+        if (relayed) relayed->stop();
+    };
+    serving.spawn("stdio", serve_stdio(app.core(), config, STDIN_FILENO, STDOUT_FILENO, std::move(input_ended)));
     signals.on_first([&serving] { serving.cancel_all(); });
     bool idle = false;
     while (!idle) idle = co_await serving.wait_idle(one_day);
     signals.on_first({});
+    if (relayed) relayed->stop();
+    if (relayed) co_await relayed->ended(config.drain_timeout);
     co_await end(app);
 }
 
@@ -263,6 +279,7 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     bound_address address(config.host, config.port, !config.tls_cert.empty());
     prepare_sandbox_root(config);
     auto admin = admin_socket(config);
+    auto stdio = stdio_socket(config);
     auto members = members_address(config);
     auto agent = agent_address(config);
     access_token access = settle_access(config);
@@ -273,13 +290,15 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     ignore_signals();
     const audit_in_use records(audit.get(), "serve");
     asio::io_context io(1);
-    beginning parts{sources,          loaded.values,     std::move(address), std::move(admin),  std::move(members),
-                    std::move(agent), std::move(access), std::move(started), std::move(notice), audit.get()};
+    beginning parts{sources,           loaded.values,     std::move(address),
+                    std::move(admin),  std::move(stdio),  std::move(members),
+                    std::move(agent),  std::move(access), std::move(started),
+                    std::move(notice), audit.get()};
     run_loop(io, serve_http(io, config, std::move(parts)));
     return 0;
 }
 
-int stdio(const loaded_settings& loaded)
+int stdio(const loaded_settings& loaded, const own_start& again)
 {
     start_log(loaded);
     if (::isatty(STDIN_FILENO) != 0) {
@@ -288,13 +307,16 @@ int stdio(const loaded_settings& loaded)
                      "Ctrl+D ends it. `container-mcp serve` serves over HTTP.\n";
     }
     prepare_sandbox_root(loaded.values);
+    auto relayed = relay_stdio(loaded, again);
+    if (const auto* code = std::get_if<int>(&relayed)) return *code;
     const auto audit = open_audit(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
     confine_this_process(started, loaded.values, audit.get());
     ignore_signals();
     const audit_in_use records(audit.get(), "stdio");
     asio::io_context io(1);
-    run_loop(io, serve_one(io.get_executor(), loaded.values, std::move(started), audit.get()));
+    auto& socket = std::get<std::optional<bound_address>>(relayed);
+    run_loop(io, serve_one(io, loaded.values, std::move(socket), std::move(started), audit.get()));
     return 0;
 }
 

@@ -4,6 +4,15 @@
 
 namespace cmcp {
 
+namespace {
+
+// Longer than clients wait before they open a stream again.
+constexpr std::chrono::seconds taking_turns(60);
+
+constexpr std::size_t most_aside = 4;
+
+}  // namespace
+
 event_stream::event_stream(asio::any_io_executor executor, options limits)
     : options_(std::move(limits)), wake_(executor, asio::steady_timer::time_point::max())
 {
@@ -23,7 +32,7 @@ void event_stream::put(outgoing message)
     item next{std::move(message.text), nullptr, message.what, message.error_code, ++sequence_};
     if (options_.log && !plain) {
         next.logged = std::make_shared<const std::string>(std::move(next.own));
-        options_.log->add(id_of(next), next.logged);
+        options_.log->add(id_of(next), next.logged, std::move(message.request));
     }
     if (!attached_ || poll_) return;
     enqueue(std::move(next));
@@ -67,8 +76,36 @@ void event_stream::request_ended()
 void event_stream::close()
 {
     ended_ = true;
+    end_those_aside();
     room_.notify();
     wake_.cancel();
+}
+
+void event_stream::end_those_aside()
+{
+    for (const auto& [who, silent] : std::exchange(aside_, {})) silent->close();
+}
+
+void event_stream::take_place()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (attached_ && now - std::exchange(place_taken_, now) < taking_turns) {
+        if (aside_.size() == most_aside) {
+            aside_.front().second->close();
+            aside_.erase(aside_.begin());
+        }
+        aside_.emplace_back(consumer_,
+                            std::make_shared<event_stream>(wake_.get_executor(), options{.number = options_.number}));
+    }
+    attached_ = true;
+    ++consumer_;
+}
+
+std::shared_ptr<event_stream> event_stream::set_aside(consumer who) const
+{
+    for (const auto& [former, silent] : aside_)
+        if (former == who) return silent;
+    return nullptr;
 }
 
 event_stream::consumer event_stream::attach() { return attach_after(taken_); }
@@ -76,9 +113,8 @@ event_stream::consumer event_stream::attach() { return attach_after(taken_); }
 event_stream::consumer event_stream::attach_after(std::uint64_t sequence)
 {
     unqueue_all();
-    attached_ = true;
+    take_place();
     poll_ = false;
-    ++consumer_;
     wake_.cancel();
     if (!options_.log) return consumer_;
     for (auto& event : options_.log->after(event_id{options_.number, sequence}))
@@ -91,6 +127,7 @@ void event_stream::detach(consumer who)
 {
     if (!current(who)) return;
     attached_ = false;
+    end_those_aside();  // they come back, and one of them is told what comes
     unqueue_all();
     room_.notify();
 }

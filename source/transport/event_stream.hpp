@@ -12,6 +12,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cmcp {
 
@@ -21,7 +23,7 @@ namespace cmcp {
 class event_stream : public message_sink {
 public:
     struct options {
-        std::uint32_t number = 0;
+        std::uint64_t number = 0;
         std::shared_ptr<event_log> log = {};  ///< null: the stream ends with its connection
         std::size_t max_queued = 1u << 20;    ///< bytes that may wait for the connection before send() suspends
         std::shared_ptr<memory_budget::part> memory = {};  ///< null: no limit beside max_queued
@@ -51,10 +53,14 @@ public:
     void request_ended() override;                                  ///< after the last one the stream ends
     void close();  ///< what is queued still goes out, then the stream ends
 
-    // what a connection uses; a new consumer takes the place of the former
+    // what a connection uses; a new consumer takes the place of the former, which ends
     consumer attach();  ///< goes on after what was already taken
     consumer attach_after(std::uint64_t sequence);
     void detach(consumer who);
+
+    /// The silent stream on which a former consumer goes on, where it was the second within a short time to lose its
+    /// place: two clients that each come back when their stream ends would end each other's for ever. Null: it ends.
+    std::shared_ptr<event_stream> set_aside(consumer who) const;
     void plain_reply(bool possible) { plain_ = possible; }  ///< the first response may go out outside the log
     bool current(consumer who) const { return attached_ && who == consumer_; }
     bool ended(consumer who) const;  ///< nothing more will come for this consumer
@@ -65,7 +71,8 @@ public:
         std::chrono::milliseconds limit);  ///< when not ready(): to be awaited at once; cancelled by news
     void wake() { wake_.cancel(); }
 
-    std::uint32_t number() const { return options_.number; }
+    std::uint64_t number() const { return options_.number; }
+    std::uint64_t last_sequence() const { return sequence_; }
     bool attached() const { return attached_; }
     bool has_log() const { return options_.log != nullptr; }
     bool pollable() const { return options_.pollable; }
@@ -76,6 +83,8 @@ public:
 
 private:
     void put(outgoing message);
+    void take_place();
+    void end_those_aside();
     bool full() const;
     void enqueue(item next);
     void unqueue_all();
@@ -89,6 +98,8 @@ private:
     std::uint64_t sequence_ = 0;
     std::uint64_t taken_ = 0;
     consumer consumer_ = 0;
+    std::chrono::steady_clock::time_point place_taken_{-std::chrono::hours(1)};  // long before the start
+    std::vector<std::pair<consumer, std::shared_ptr<event_stream>>> aside_;
     bool attached_ = false;
     bool ended_ = false;
     bool poll_ = false;

@@ -52,7 +52,7 @@ event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, e
 awaitable<bool> event_writer::run(event_writer self)
 {
     bool delivered = true;
-    while (delivered && !self.from_->ended(self.who_)) {
+    while (delivered && self.goes_on()) {
         if (!self.from_->queued().empty() || self.late()) {
             const auto text = self.frames();
             delivered = co_await self.to_.write(text);
@@ -68,6 +68,16 @@ awaitable<bool> event_writer::run(event_writer self)
     self.from_->detach(self.who_);
     if (delivered) delivered = co_await self.to_.end();
     co_return delivered;
+}
+
+bool event_writer::goes_on()
+{
+    if (auto silent = from_->set_aside(who_)) {
+        from_ = std::move(silent);
+        who_ = from_->attach();
+        if (watching_) watch();
+    }
+    return !from_->ended(who_);
 }
 
 // With nothing queued, a comment keeps proxies and clients from closing a silent stream.

@@ -27,6 +27,7 @@ public:
     void is_watched() { watching_ = true; }  ///< it does already, and wakes the stream
 
 private:
+    bool goes_on();
     std::string frames();
     std::chrono::milliseconds patience() const;
     bool late() const;

@@ -84,7 +84,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           guard(config, by_header),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes),
-                   std::move(to.sessions), handle_maker(to.node)),
+                   std::move(to.sessions), handle_maker(to.node), to.sessions_file),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
           connections(io.get_executor()),
@@ -94,6 +94,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         if (listens.address().is_secure()) context.tls = &entrance.emplace(config);
         context.members = to.members;
+        sessions.on_return(
+            [this](const std::shared_ptr<session>& who, const json::object& state) { core.take_up(who, state); });
         sessions.on_drop([this](const caller& who) { core.session_ended(who); });
         streamable.add_routes(routes);
         sse.add_routes(routes);
@@ -325,6 +327,7 @@ awaitable<> http_server::stop()
         co_await (*side)->connections.wait_idle(ending_limit);
     }
     co_await self.housekeeping.wait_idle(ending_limit);
+    co_await self.sessions.keep_all(ending_limit);
 }
 
 }  // namespace cmcp

@@ -86,7 +86,7 @@ awaitable<> http_sse::post(exchange& x)
         refused =
             error_reply(400, "The query must name the session: use the address that the endpoint event of /sse gave.");
     else if (!to || !to->sse)
-        refused = error_reply(404, "There is no such session: open /sse again.");
+        refused = session_not_found(" Open /sse for that.");
     if (!refused) refused = decode_body(x.request(), config_, received);
     if (!refused) refused = refuse_batch(received, to->state->who.protocol);
     if (!refused) refused = refuse_scopes(x.request(), config_, core_.tools(), received.messages);

@@ -17,6 +17,8 @@ public:
 
     explicit line_splitter(std::size_t longest) : longest_(longest) {}
 
+    void limit(std::size_t longest) { longest_ = longest; }  ///< of the lines from now on
+
     void append(std::string_view bytes);
     std::optional<line> next();
 

@@ -6,25 +6,47 @@
 #include "mcp/params.hpp"
 #include "mcp/request_record.hpp"
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace cmcp {
 
+namespace {
+
+// "text/html;q=0" is not acceptable (RFC 9110 section 12.4.2).
+bool is_unwanted(std::string_view range)
+{
+    const auto parts = split(range, ';');
+    return std::any_of(parts.begin() + 1, parts.end(), [](std::string_view part) {
+        const auto weight = trimmed(part);
+        return weight.size() >= 3 && to_lower(weight.front()) == 'q' && weight[1] == '=' &&
+               weight.substr(2).find_first_not_of("0.") == std::string_view::npos;
+    });
+}
+
+}  // namespace
+
 accepted_types parse_accept(const std::optional<std::string_view>& header)
 {
     if (!header || trimmed(*header).empty()) return {};
     accepted_types accepted{.json = false, .events = false};
+    bool without_json = false, without_events = false;
     for (std::string_view rest = *header; !rest.empty();) {
         auto part = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(part.size() + 1, rest.size()));
         const auto type = trimmed(part.substr(0, part.find(';')));
         auto is = [type](std::string_view name) { return equal_ignoring_case(type, name); };
+        if (is_unwanted(part)) {
+            without_json = without_json || is("application/json");
+            without_events = without_events || is("text/event-stream");
+            continue;
+        }
         accepted.json = accepted.json || is("application/json") || is("application/*") || is("*/*");
         accepted.events = accepted.events || is("text/event-stream") || is("text/*") || is("*/*");
     }
-    return accepted;
+    return {.json = accepted.json && !without_json, .events = accepted.events && !without_events};
 }
 
 http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& error)
@@ -81,6 +103,13 @@ std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revisio
     rpc_error error(rpc_code::invalid_request,
                     "Batches are part of revision 2025-03-26 only; send one message at a time.");
     return rpc_error_reply(400, nullptr, error);
+}
+
+http_reply session_not_found(const std::string& more)
+{
+    rpc_error error(rpc_code::session_not_found,
+                    "Session not found: it has ended or expired; send initialize again." + more);
+    return rpc_error_reply(404, nullptr, error);
 }
 
 http_reply session_refused(session_store::refusal why)

@@ -33,6 +33,9 @@ std::optional<http_reply> refuse_scopes(const http_request& request, const setti
 /// JSON-RPC batches came with 2025-03-26 and went with 2025-06-18.
 std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revision spoken);
 
+/// 404 for a session that has ended or never was, in the words that clients look for, and `more`.
+http_reply session_not_found(const std::string& more = {});
+
 /// 503 or 429 with Retry-After, for a session that could not be made.
 http_reply session_refused(session_store::refusal why);
 

@@ -6,9 +6,12 @@
 #include "text/handles.hpp"
 #include "transport/event_log.hpp"
 #include "transport/event_stream.hpp"
+#include "transport/session_keeper.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <functional>
 #include <list>
 #include <memory>
@@ -36,13 +39,16 @@ struct http_session final : canceller, std::enable_shared_from_this<http_session
     std::shared_ptr<memory_budget::part> memory;
     std::shared_ptr<event_stream> general;             ///< the GET stream
     std::vector<std::weak_ptr<event_stream>> streams;  ///< of POSTs that still run
-    std::uint32_t next_stream = 1;
+    std::uint64_t next_stream = 1;
     std::string address;         ///< of the client that opened it
     std::uint64_t requests = 1;  ///< HTTP requests of it, that which opened it included
     std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
     std::chrono::steady_clock::time_point last_used;
-    std::list<http_session*>::iterator place;      ///< among all
-    std::list<http_session*>::iterator own_place;  ///< among those of the holder
+    std::chrono::steady_clock::time_point use_kept{};  ///< when its use was last put on record
+    std::uint64_t starts = 0;                          ///< how often a process of the server went on with it
+    bool returned = false;                             ///< it was just taken up, for a request that says the rest
+    std::list<http_session*>::iterator place;          ///< among all
+    std::list<http_session*>::iterator own_place;      ///< among those of the holder
 
     bool busy() const { return sse || !state->in_flight.empty() || general->attached(); }
 
@@ -51,8 +57,9 @@ struct http_session final : canceller, std::enable_shared_from_this<http_session
 
     void forget_ended_streams();  ///< their memory would stay until the next request
 
-    /// The stream of this number if it is or was one of this session, as far as the log holds it; else null.
-    std::shared_ptr<event_stream> find_stream(asio::any_io_executor executor, std::uint32_t number);
+    /// The stream that goes on after `last`, or that is over but has something that came after it; null: nothing is
+    /// known of such a stream, or all of it was sent before.
+    std::shared_ptr<event_stream> find_stream(asio::any_io_executor executor, const event_id& last);
 };
 
 /// All sessions, found by id, longest unused first in line to be dropped.
@@ -61,10 +68,12 @@ public:
     using clock = std::chrono::steady_clock;
 
     /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER. `handles`
-    /// makes the ids of sessions, `ses_<node>_…`.
+    /// makes the ids of sessions, `ses_<node>_…`. `file` keeps those of streamable HTTP for the next process; empty:
+    /// none.
     session_store(asio::any_io_executor executor, const settings& config,
                   std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>(),
-                  limit_of_principal of_principal = {}, handle_maker handles = handle_maker({}));
+                  limit_of_principal of_principal = {}, handle_maker handles = handle_maker({}),
+                  const std::filesystem::path& file = {});
     ~session_store();
 
     enum class refusal { none, too_many, too_many_from_address, too_many_of_caller };
@@ -73,7 +82,7 @@ public:
     /// principal's sessions count together; those of the default caller count by address.
     std::shared_ptr<http_session> create(std::string principal, std::string address, bool sse, refusal& why);
 
-    /// Only for the principal that made it; counts as use.
+    /// Only for the principal that made it; counts as use. One of a former process is taken up again.
     std::shared_ptr<http_session> find(std::string_view id, std::string_view principal);
 
     /// Cancels its requests and ends its stream.
@@ -82,6 +91,12 @@ public:
     /// Called with each session that is dropped.
     void on_drop(std::function<void(const caller&)> dropped) { dropped_ = std::move(dropped); }
 
+    /// Called with each session of a former process and its state (server_core::take_up()); throws where that is bad.
+    void on_return(std::function<void(const std::shared_ptr<session>&, const json::object& state)> take_up)
+    {
+        take_up_ = std::move(take_up);
+    }
+
     /// Drops what has been idle for too long and forgets old events; called from time to time.
     void sweep(clock::time_point now);
 
@@ -89,6 +104,10 @@ public:
     std::vector<std::shared_ptr<http_session>> all() const;
 
     void end_streams();  ///< at shutdown
+
+    /// At shutdown, after the last request: waits until the sessions are in their file, at most `limit`.
+    awaitable<> keep_all(std::chrono::milliseconds limit);
+
     std::size_t size() const { return by_id_.size(); }
     const std::shared_ptr<memory_budget>& budget() const { return budget_; }
 
@@ -99,6 +118,17 @@ private:
     std::size_t most_sessions(std::string_view principal) const;
     bool make_room(const by_use& among, clock::time_point now);
     void touch(http_session& used);
+    std::shared_ptr<http_session> add(std::string id, std::string principal, std::string address, bool sse);
+
+    // Sessions of former processes that nobody has come back for.
+    void read_absent();
+    void forget_absent(const std::string& digest);
+    void forget_expired_absent();
+    void make_room_among_absent(const std::string& holder, std::size_t most);
+    std::shared_ptr<http_session> take_up(std::string_view id, std::string_view principal);
+
+    void keep(const http_session& changed);
+    void keep_uses(clock::time_point now, clock::duration older_than);
 
     asio::any_io_executor executor_;
     const settings& config_;
@@ -109,6 +139,11 @@ private:
     std::unordered_map<std::string_view, std::shared_ptr<http_session>> by_id_;  // the key is the session's own id
     std::unordered_map<std::string, by_use> by_holder_;
     by_use by_use_;
+    session_keeper keeper_;
+    std::function<void(const std::shared_ptr<session>&, const json::object&)> take_up_;
+    std::unordered_map<std::string, session_record> absent_;                     // by digest
+    std::deque<std::string> absent_by_use_;                                      // longest unused first; some are gone
+    std::unordered_map<std::string, std::deque<std::string>> absent_of_holder_;  // the same
 };
 
 }  // namespace cmcp

@@ -20,7 +20,7 @@ std::string to_string(const event_id& id) { return std::to_string(id.stream) + '
 std::optional<event_id> parse_event_id(std::string_view text)
 {
     auto dash = text.find('-');
-    if (dash == std::string_view::npos || text.size() > 40) return std::nullopt;
+    if (dash == std::string_view::npos || text.size() > 41) return std::nullopt;
     const auto stream = parse_number<decltype(event_id::stream)>(text.substr(0, dash));
     const auto sequence = parse_number<decltype(event_id::sequence)>(text.substr(dash + 1));
     if (!stream || !sequence) return std::nullopt;

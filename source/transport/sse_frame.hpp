@@ -9,7 +9,7 @@ namespace cmcp {
 
 /// Names an event for Last-Event-ID: which stream of the session it was sent on, and its place there.
 struct event_id {
-    std::uint32_t stream = 0;    ///< 0: the stream that GET opens
+    std::uint64_t stream = 0;    ///< 0: the stream that GET opens
     std::uint64_t sequence = 0;  ///< 0: before the first message
 
     bool operator==(const event_id&) const = default;

@@ -2,7 +2,9 @@
 
 #include "async/task_group.hpp"
 #include "jsonrpc/message.hpp"
+#include "log/request_id.hpp"
 #include "mcp/running_request.hpp"
+#include "mcp/stateless_era.hpp"
 #include "transport/line_splitter.hpp"
 #include "transport/stdio_sink.hpp"
 
@@ -10,22 +12,57 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+
+#include <sys/socket.h>
 
 namespace cmcp {
 
 namespace {
 
-// The one client on the standard streams: takes its lines and starts what they ask for.
+// Passes messages on, and counts the requests that are not over.
+class counting_sink final : public message_sink {
+public:
+    explicit counting_sink(std::shared_ptr<message_sink> to) : to_(std::move(to)) {}
+
+    void expect_request() { ++open_; }
+    awaitable<bool> send(outgoing message) override { return to_->send(std::move(message)); }
+    void request_ended() override
+    {
+        if (--open_ == 0) changed_.notify();
+    }
+
+    // Until no request is open, at most `limit`; true then.
+    awaitable<bool> idle(std::chrono::milliseconds limit)
+    {
+        const auto until = event::clock::now() + limit;
+        while (open_ != 0) {
+            const bool changed = co_await changed_.wait(until);
+            if (!changed) break;
+        }
+        co_return open_ == 0;
+    }
+
+private:
+    std::shared_ptr<message_sink> to_;
+    event changed_;
+    std::size_t open_ = 0;
+};
+
+// A client: takes its lines and starts what they ask for.
 class stdio_connection {
 public:
     stdio_connection(asio::any_io_executor executor, server_core& core, jsonrpc::decode_limits limits,
-                     std::shared_ptr<message_sink> sink);
+                     std::shared_ptr<message_sink> sink, caller who);
 
     // Answers what cannot be read; starts the rest in the order of the lines.
     awaitable<> take(line_splitter::line line);
 
-    // After server_core::refuse_new_requests(): waits until all is answered, at most `limit`; returns true then.
+    void end_subscriptions();  // which would wait for ever
+    void cancel_all() { session_->cancel_all(); }
+
+    // Waits until all is answered, at most `limit`; returns true then.
     awaitable<bool> answered(std::chrono::milliseconds limit);
 
 private:
@@ -35,7 +72,7 @@ private:
 
     server_core& core_;
     jsonrpc::decode_limits limits_;
-    std::shared_ptr<message_sink> sink_;
+    std::shared_ptr<counting_sink> sink_;
     std::shared_ptr<session> session_;
     task_group batches_;
 };
@@ -53,7 +90,7 @@ awaitable<> send_batch(std::shared_ptr<message_sink> sink, std::string responses
 // Collects the responses of a batch (2025-03-26) into one array; other messages go out at once.
 class stdio_connection::batch final : public message_sink {
 public:
-    batch(std::size_t requests, std::shared_ptr<message_sink> sink, task_group& batches)
+    batch(std::size_t requests, std::shared_ptr<counting_sink> sink, task_group& batches)
         : open_(requests), sink_(std::move(sink)), batches_(batches)
     {
     }
@@ -72,33 +109,45 @@ public:
     {
         if (--open_ == 0 && !responses_.empty())
             batches_.spawn("batch", send_batch(sink_, std::move(responses_) + "]"));
+        sink_->request_ended();
     }
 
 private:
     std::size_t open_;
-    std::shared_ptr<message_sink> sink_;
+    std::shared_ptr<counting_sink> sink_;
     task_group& batches_;
     std::string responses_;
 };
 
 stdio_connection::stdio_connection(asio::any_io_executor executor, server_core& core, jsonrpc::decode_limits limits,
-                                   std::shared_ptr<message_sink> sink)
-    : core_(core), limits_(limits), sink_(std::move(sink)), session_(std::make_shared<session>()), batches_(executor)
+                                   std::shared_ptr<message_sink> sink, caller who)
+    : core_(core),
+      limits_(limits),
+      sink_(std::make_shared<counting_sink>(sink)),
+      session_(std::make_shared<session>()),
+      batches_(executor)
 {
-    session_->general = sink_;
-    session_->who.session = session_->who.session_tag = "stdio";
+    session_->general = std::move(sink);
+    session_->who = std::move(who);
+    // `container-mcp stdio` leads a client from one server to the next: its late answer to a question of the last one
+    // must not be taken for the answer to another.
+    session_->next_question =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
     core_.watch(session_);
 }
 
 awaitable<> stdio_connection::take(line_splitter::line line)
 {
     if (!line.too_long && line.text.find_first_not_of(" \t") == std::string::npos) co_return;
+    if (line.too_long) {
+        auto refusal = refusal_of_long_line();
+        co_await sink_->send(std::move(refusal));
+        co_return;
+    }
     std::optional<jsonrpc::decode_error> failure;
     jsonrpc::payload payload;
     try {
-        if (line.too_long)
-            throw jsonrpc::decode_error(rpc_code::invalid_request,
-                                        "Invalid request: the line is longer than HTTP_MAX_BODY_MB allows", nullptr);
         payload = jsonrpc::decode(line.text, limits_);
         if (payload.batch && !may_batch(*session_))
             throw jsonrpc::decode_error(rpc_code::invalid_request,
@@ -112,8 +161,10 @@ awaitable<> stdio_connection::take(line_splitter::line line)
     } else if (payload.batch) {
         start_batch(std::move(payload));
     } else {
-        core_.start(std::move(payload.messages.front()),
-                    {.era = era_of_peer::both, .client = session_, .reply = sink_});
+        auto& message = payload.messages.front();
+        if (std::holds_alternative<jsonrpc::request>(message)) sink_->expect_request();
+        core_.start(std::move(message),
+                    {.era = era_of_peer::both, .profile = session_->who.profile, .client = session_, .reply = sink_});
     }
 }
 
@@ -123,6 +174,7 @@ void stdio_connection::start_batch(jsonrpc::payload received)
     auto& messages = received.messages;
     const auto is_request = [](const auto& message) { return std::holds_alternative<jsonrpc::request>(message); };
     const auto requests = std::count_if(messages.begin(), messages.end(), is_request);
+    for (auto i = requests; i != 0; --i) sink_->expect_request();
     const auto whole = std::make_shared<batch>(static_cast<std::size_t>(requests), sink_, batches_);
     for (auto& message : messages)
         core_.start(std::move(message), {.era = era_of_peer::session, .client = session_, .reply = whole});
@@ -130,20 +182,38 @@ void stdio_connection::start_batch(jsonrpc::payload received)
 
 awaitable<bool> stdio_connection::answered(std::chrono::milliseconds limit)
 {
-    const bool ended = co_await core_.requests_ended(limit);
+    const bool ended = co_await sink_->idle(limit);
     const bool sent = co_await batches_.wait_idle(limit);
     co_return ended&& sent;
+}
+
+void stdio_connection::end_subscriptions()
+{
+    std::vector<std::shared_ptr<running_request>> waiting;
+    for (auto* each : session_->in_flight)
+        if (each->method == listen_method) waiting.push_back(each->shared_from_this());
+    for (const auto& each : waiting) each->cancel();
+}
+
+caller client_of_stdio(std::string tag, std::string profile)
+{
+    caller who;
+    who.session = "stdio";
+    who.session_tag = std::move(tag);
+    who.profile = std::move(profile);
+    return who;
 }
 
 awaitable<> read_lines(descriptor_stream& stream, line_splitter& lines, stdio_connection& connection)
 {
     auto state = co_await asio::this_coro::cancellation_state;
     while (state.cancelled() == asio::cancellation_type::none) {
+        while (auto line = lines.next()) co_await connection.take(std::move(*line));
         std::string bytes = co_await stream.read_some();
         if (bytes.empty()) break;
         lines.append(bytes);
-        while (auto line = lines.next()) co_await connection.take(std::move(*line));
     }
+    if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (auto line = lines.rest()) co_await connection.take(std::move(*line));
 }
 
@@ -161,9 +231,28 @@ awaitable<> read_until_cancelled(descriptor_stream& stream, line_splitter& lines
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
 }
 
+// Answers what was read, what takes too long by its cancellation, and returns when all is written.
+awaitable<> end(stdio_connection& connection, stdio_sink& sink, task_group& writer, std::chrono::milliseconds limit)
+{
+    const bool answered = co_await connection.answered(limit);
+    if (!answered) {
+        connection.cancel_all();
+        co_await connection.answered(limit);
+    }
+    sink.finish();
+    co_await writer.wait_idle(limit);
+}
+
 }  // namespace
 
-awaitable<> serve_stdio(server_core& core, const settings& config, int input, int output)
+outgoing refusal_of_long_line()
+{
+    return answer_of(nullptr, rpc_error(rpc_code::invalid_request,
+                                        "Invalid request: the line is longer than HTTP_MAX_BODY_MB allows"));
+}
+
+awaitable<> serve_stdio(server_core& core, const settings& config, int input, int output,
+                        std::function<void()> input_ended)
 {
     ignore_broken_pipes();
     auto executor = co_await asio::this_coro::executor;
@@ -173,16 +262,27 @@ awaitable<> serve_stdio(server_core& core, const settings& config, int input, in
     writer.spawn("standard output", sink->run());
     descriptor_stream stream(executor, input);
     line_splitter lines(config.max_body_bytes);
-    stdio_connection connection(executor, core, limits, sink);
+    stdio_connection connection(executor, core, limits, sink, client_of_stdio("stdio", {}));
     co_await read_until_cancelled(stream, lines, connection);
+    if (input_ended) input_ended();
     core.refuse_new_requests();
-    const bool answered = co_await connection.answered(config.drain_timeout);
-    if (!answered) {
-        core.cancel_all();
-        co_await connection.answered(config.drain_timeout);
-    }
-    sink->finish();
-    co_await writer.wait_idle(config.drain_timeout);
+    co_await end(connection, *sink, writer, config.drain_timeout);
+}
+
+awaitable<> serve_relayed(server_core& core, const settings& config, descriptor_stream& input, line_splitter& lines,
+                          std::string profile, int output)
+{
+    auto executor = co_await asio::this_coro::executor;
+    const jsonrpc::decode_limits limits{config.json_depth, config.json_batch};
+    auto sink = std::make_shared<stdio_sink>(executor, output);
+    task_group writer(executor);
+    writer.spawn("output of a client of stdio", sink->run());
+    auto who = client_of_stdio(log::next_id('s'), std::move(profile));
+    stdio_connection connection(executor, core, limits, sink, std::move(who));
+    co_await read_until_cancelled(input, lines, connection);
+    ::shutdown(output, SHUT_RD);  // what the client sends now fails there, and waits for the next server
+    connection.end_subscriptions();
+    co_await end(connection, *sink, writer, config.drain_timeout);
 }
 
 }  // namespace cmcp

@@ -8,6 +8,7 @@
 #include "transport/stream_writer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cmcp {
 
@@ -82,6 +83,15 @@ int status_of(int code, bool envelope)
         default:
             return 200;
     }
+}
+
+http_reply refuse_event_id()
+{
+    rpc_error error(rpc_code::server_error,
+                    "Last-Event-ID names no stream of this session that could go on: all of it was sent before, it is "
+                    "forgotten (MCP_EVENT_LOG_KB, 10 minutes, a restart of the server), or the id is not one of this "
+                    "server. Send the request again, or GET without Last-Event-ID.");
+    return rpc_error_reply(400, nullptr, error);
 }
 
 peer peer_of(const http_request& request, const settings& config)
@@ -188,9 +198,12 @@ std::shared_ptr<http_session> streamable_http::session_of(const http_request& re
         return nullptr;
     }
     auto known = sessions_.find(*id, request.principal);
+    if (known && std::exchange(known->returned, false)) {
+        known->state->who.scopes = shown_scopes(request);
+        known->state->who.address = address_used(request, config_);
+    }
     if (known && !known->sse) return known;
-    rpc_error error(rpc_code::server_error, "There is no such session, or it has expired: send initialize again.");
-    refusal = rpc_error_reply(404, nullptr, error);
+    refusal = session_not_found();
     return nullptr;
 }
 
@@ -284,12 +297,12 @@ awaitable<> streamable_http::get(exchange& x)
 awaitable<> streamable_http::listen(exchange& x, http_session& from)
 {
     auto options = held_open(config_, {});
-    auto last = parse_event_id(x.request().header("last-event-id").value_or(""));
-    auto stream = last ? from.find_stream(x.executor(), last->stream) : nullptr;
-    auto known = stream != nullptr;
-    if (!known) stream = from.general;
-    options.prime = !known && can_be_polled(from);
-    auto who = known ? stream->attach_after(last->sequence) : stream->attach();
+    const auto named = x.request().header("last-event-id").value_or("");
+    const auto last = parse_event_id(named);
+    auto stream = named.empty() ? from.general : last ? from.find_stream(x.executor(), *last) : nullptr;
+    if (!stream) return x.reply(refuse_event_id());
+    options.prime = named.empty() && can_be_polled(from);
+    auto who = last ? stream->attach_after(last->sequence) : stream->attach();
     return stream_writer::run(stream_writer(x, std::move(stream), who, std::move(options)));
 }
 

@@ -23,4 +23,14 @@ TEST_CASE("an address that is bound cannot be bound again")
     CHECK_THROWS_AS(bound_address("127.0.0.1", first.port()), std::runtime_error);
 }
 
+// A machine without IPv6 has the first alone.
+TEST_CASE("localhost is both loopback addresses")
+{
+    bound_address both("LocalHost", 0);
+    CHECK(both.url() == "http://127.0.0.1:" + std::to_string(both.port()));
+    const auto sockets = both.take_sockets();
+    CHECK_FALSE(sockets.empty());
+    CHECK(sockets.size() <= 2);
+}
+
 }  // namespace cmcp

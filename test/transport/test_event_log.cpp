@@ -14,9 +14,10 @@ event_log::text text(std::string value) { return std::make_shared<const std::str
 
 TEST_CASE("event ids are read back as they were written, anything else is none")
 {
-    for (auto id : {event_id{0, 0}, event_id{3, 17}, event_id{4294967295u, 18446744073709551615u}})
+    for (auto id : {event_id{0, 0}, event_id{3, 17}, event_id{18446744073709551615u, 18446744073709551615u}})
         CHECK(parse_event_id(to_string(id)) == id);
-    for (auto bad : {"", "-", "1", "1-", "-1", "a-1", "1-2-3", "01-1", "1--1", "4294967296-1", " 1-1", "1-1 "})
+    for (auto bad :
+         {"", "-", "1", "1-", "-1", "a-1", "1-2-3", "01-1", "1--1", "18446744073709551616-1", " 1-1", "1-1 "})
         CHECK_FALSE(parse_event_id(bad));
     CHECK_FALSE(parse_event_id(std::string(100000, '9')));
 }
@@ -62,6 +63,53 @@ TEST_CASE("the log stays within its size and within what all logs share")
     CHECK(budget->used() == 0);
 }
 
+TEST_CASE("in place of a response that the log does not keep comes an error that says how the call ended")
+{
+    const auto budget = std::make_shared<memory_budget>();
+    event_log log(2000, budget->of(""));
+    const auto response = [](const std::string& output, const std::string& facts) {
+        return text(R"({"jsonrpc":"2.0","id":"a","result":{"content":[{"type":"text","text":")" + output +
+                    R"(exit code 3"}],"structuredContent":{)" + facts + R"("exit_code":3,"stdout":")" + output +
+                    R"("},"isError":true}})");
+    };
+    log.add({1, 1}, text("progress"));
+    log.add({1, 2}, response(std::string(2000, 'x'), R"("output_path":"outputs/7.txt",)"), R"("a")");
+    log.add({2, 1}, response("short", ""), "5");
+    CHECK(log.after({2, 0}).front().data->find("short") != std::string::npos);
+    for (std::uint64_t i = 1; i <= 10; ++i) log.add({3, i}, text(std::string(500, 'y')));
+    for (const auto& [stream, id] : {std::pair{1u, R"("a")"}, std::pair{2u, "5"}}) {
+        const auto missed = log.after({stream, 0});
+        REQUIRE(missed.size() == 1);
+        const auto response_lost = json::parse(*missed.front().data).as_object();
+        CHECK(json::serialize(response_lost.at("id")) == id);
+        const auto& error = response_lost.at("error").as_object();
+        const auto& data = error.at("data").as_object();
+        CHECK(data.at("type") == "ResponseLost");
+        CHECK(data.at("outcome").at("exit_code") == 3);
+        CHECK(data.at("outcome").at("isError") == true);
+        const bool has_file = error.at("message").as_string().find("outputs/7.txt") != json::string::npos;
+        CHECK(has_file == (stream == 1));
+        CHECK(data.at("outcome").at("end_of_text").as_string().ends_with("exit code 3"));
+        CHECK(missed.front().data->size() < 3000);
+        CHECK(log.after(missed.front().id).empty());
+    }
+}
+
+TEST_CASE("lost responses are remembered within bounds")
+{
+    const auto budget = std::make_shared<memory_budget>();
+    {
+        event_log log(1000, budget->of(""));
+        for (std::uint64_t i = 1; i <= 5000; ++i) log.add({i, 1}, text(std::string(2000, 'x')), std::to_string(i));
+        CHECK(log.after({1, 0}).empty());
+        CHECK(log.after({5000, 0}).size() == 1);
+        CHECK(budget->used() < 100'000);
+        log.add({5001, 1}, text(std::string(2000, 'x')), '"' + std::string(5000, 'i') + '"');
+        CHECK(log.after({5001, 0}).empty());
+    }
+    CHECK(budget->used() == 0);
+}
+
 TEST_CASE("Accept is read as clients write it")
 {
     CHECK(parse_accept(std::nullopt).events);
@@ -69,6 +117,10 @@ TEST_CASE("Accept is read as clients write it")
     CHECK_FALSE(parse_accept("application/json").events);
     CHECK_FALSE(parse_accept("text/event-stream").json);
     CHECK(parse_accept("Application/JSON;q=1 , text/event-stream").events);
+    CHECK_FALSE(parse_accept("application/json;q=0, */*").json);
+    CHECK(parse_accept("application/json;q=0, */*").events);
+    CHECK_FALSE(parse_accept("text/html, */* ; Q=0.000").json);
+    CHECK(parse_accept("application/json;q=0.1").json);
     auto neither = parse_accept("image/png");
     CHECK_FALSE(neither.json);
     CHECK_FALSE(neither.events);

@@ -89,7 +89,7 @@ TEST_CASE("framing errors are answered once and end the connection")
         {"GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\n\r\n", 414},
         {raw_post("X-A: " + std::string(65'536, 'a') + "\r\nContent-Length: 2\r\n", "{}"), 431},
         {"CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\nGET /x HTTP/1.0\r\n\r\n", 405},
-        {"GET http://127.0.0.1:1/x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400},
+        {"GET ftp://127.0.0.1/x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400},
         {"TRACE /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 405},
         {"\x16\x03\x01\x02", 400},
     };

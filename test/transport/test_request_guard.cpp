@@ -211,6 +211,26 @@ TEST_CASE("a preflight from a foreign origin gets no permission")
     CHECK(status_with(settings(), request) == 204);
 }
 
+TEST_CASE("a page may send what programs send with a call")
+{
+    auto request = good_post();
+    request.method = "OPTIONS";
+    request.fields.emplace_back("origin", "http://localhost:6274");
+    request.fields.emplace_back("access-control-request-headers",
+                                "dpop, mcp-param-x,X-Requested-With ,cache-control,,a b, x\xc3\xa9");
+    const auto reply = guarded(settings()).check(request);
+    REQUIRE(reply);
+    std::string allowed;
+    for (const auto& [name, value] : reply->fields)
+        if (name == "Access-Control-Allow-Headers") allowed = ", " + value + ",";
+    for (const auto* name : {"dpop", "traceparent", "tracestate", "baggage", "authorization", "last-event-id",
+                             "mcp-param-x", "X-Requested-With", "cache-control"})
+        CHECK(allowed.find(std::string(", ") + name + ",") != std::string::npos);
+    CHECK(allowed.find("a b") == std::string::npos);
+    CHECK(allowed.find('\xc3') == std::string::npos);
+    CHECK(allowed.find("dpop") == allowed.rfind("dpop"));
+}
+
 TEST_CASE("framing that smuggles is refused and ends the connection")
 {
     CHECK(status_with_field("host", "localhost") == 400);
@@ -344,4 +364,33 @@ TEST_CASE("a signed link stands for its owner's token")
     settings without_bob = config;
     without_bob.auth_tokens.pop_back();
     CHECK(status_with(without_bob, asks("GET", query_of(never), files)) == 403);
+}
+
+TEST_CASE("credentials that this server takes are known in whatever scheme they come, and others are not")
+{
+    settings config;
+    config.auth_tokens = {{"anna", "a-token-of-anna"}};
+    guarded guard(config);
+    const auto is_own = [&guard](std::vector<const char*> values) {
+        http_request request;
+        for (const char* value : values) request.fields.emplace_back("authorization", value);
+        return guard.logins().brings_own(request);
+    };
+    CHECK(is_own({"Bearer a-token-of-anna"}));
+    CHECK(is_own({"bearer   a-token-of-anna"}));
+    CHECK(is_own({"token a-token-of-anna"}));
+    CHECK(is_own({"a-token-of-anna"}));
+    CHECK(is_own({"Basic YW5uYTphLXRva2VuLW9mLWFubmE="}));  // anna:a-token-of-anna
+    CHECK(is_own({"Basic YS10b2tlbi1vZi1hbm5hOg=="}));      // a-token-of-anna:
+    CHECK(is_own({"Basic YS10b2tlbi1vZi1hbm5hOg"}));        // as much for who decodes leniently
+    CHECK(is_own({"Bearer of-the-program", "Bearer a-token-of-anna"}));
+    for (const char* other : {"Bearer of-the-program", "Basic dXNlcjpwYXNz", "Basic no base64",
+                              "Digest username=\"anna\"", "Bearer a-token-of-ann", "", " "})
+        CHECK_FALSE(is_own({other}));
+    CHECK_FALSE(is_own({}));
+    config.auth_introspection_url = "https://login.example/introspect";
+    guarded asking(config);
+    http_request request;
+    request.fields.emplace_back("authorization", "Bearer of-whom-nobody-knows");
+    CHECK(asking.logins().brings_own(request));
 }

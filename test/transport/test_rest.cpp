@@ -57,7 +57,7 @@ TEST_CASE("over REST an image comes in the result object, unless it can be downl
 TEST_CASE("bad input over REST is 4xx with a sentence")
 {
     http_fixture server;
-    for (const char* body : {"{", "[]", "\"x\"", "{} {}", "\xff"}) {
+    for (const char* body : {"{", "[1]", "\"x\"", "{} {}", "\xff"}) {
         raw_client client(server.port());
         INFO(body);
         const auto answer = client.request(tool_call("echo", body));
@@ -104,7 +104,7 @@ TEST_CASE("every refusal on a path that is not MCP's has one shape")
          {"POST /mcp/tools/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
           415, "UnsupportedMediaType"},
          {tool_call("echo", "{"), 400, "InvalidRequest"},
-         {tool_call("echo", "[]"), 400, "InvalidRequest"},
+         {tool_call("echo", "[1]"), 400, "InvalidRequest"},
          {tool_call("unusable", "{}"), 503, "NotAvailable"}});
 }
 
@@ -140,6 +140,26 @@ TEST_CASE("pages without a secret need no token, and nothing else does without")
     CHECK(status(post("/healthz", "{}")) == 405);
     CHECK(status(get("/nothing")) == 404);
     CHECK(status(tool_call("echo", "{}", "Authorization: Bearer secret\r\n")) == 200);
+}
+
+TEST_CASE("where nothing is, a request without credentials is no refused login")
+{
+    auto config = http_fixture::quick_settings();
+    config.auth_tokens = {{"me", "secret"}};
+    config.metrics = true;
+    http_fixture server(config);
+    const auto refused = [&server] {
+        const auto text = request(server, get("/metrics", "Authorization: Bearer secret\r\n")).body;
+        const auto at = text.find("\ncmcp_logins_refused_total{");
+        return at == std::string::npos ? std::string() : text.substr(at, text.find('\n', at + 1) - at);
+    };
+    const auto before = refused();
+    for (const auto* path : {"/favicon.ico", "/robots.txt", "/.well-known/oauth-authorization-server"})
+        CHECK(request(server, get(path)).status == 404);
+    CHECK(refused() == before);
+    CHECK(request(server, get("/nothing", "Authorization: Bearer wrong\r\n")).status == 404);
+    const auto guessed = refused();
+    CHECK(guessed != before);
 }
 
 TEST_CASE("at the paths of MCP and where nothing is a refusal is a JSON-RPC error, whatever the method")
