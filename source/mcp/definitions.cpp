@@ -15,7 +15,7 @@ namespace cmcp {
 namespace {
 
 // Clients that show a model nothing but structuredContent where there is some: escaped, and without the blocks of
-// content.
+// content. Editions name themselves behind a dash: "Visual Studio Code - Insiders".
 constexpr std::array<std::string_view, 4> showing_objects_alone{"claude-code", "codex-mcp-client", "opencode",
                                                                 "Visual Studio Code"};
 
@@ -103,13 +103,18 @@ std::optional<result_format> parse_result_format(std::string_view word)
     return word == "json" ? std::optional(result_format::json) : std::nullopt;
 }
 
-// A list of tools of the stateless era may be kept for other clients, so it does not depend on the client's name.
+bool formatted_for_client(const caller& who, result_format format)
+{
+    if (format != result_format::automatic) return false;
+    const auto name = view_of(who.client_info, "name");
+    return std::ranges::any_of(showing_objects_alone, [name](std::string_view each) {
+        return name == each || (name.starts_with(each) && name.substr(each.size()).starts_with(" - "));
+    });
+}
+
 bool takes_text_alone(const caller& who, result_format format)
 {
-    if (format != result_format::automatic) return format == result_format::text;
-    if (is_modern(who.protocol)) return false;
-    const auto name = text_of(who.client_info, "name");
-    return std::find(showing_objects_alone.begin(), showing_objects_alone.end(), name) != showing_objects_alone.end();
+    return format == result_format::text || formatted_for_client(who, format);
 }
 
 json::object describe_tool(const tool_definition& definition, const caller& who, result_format format)
@@ -137,7 +142,8 @@ json::object describe_tool_result(tool_result result, const caller& who, result_
     const auto protocol = who.protocol;
     const bool knows_objects = protocol >= revision::v2025_06_18;
     json::object described(4, result.structured.storage());
-    const bool as_json = format == result_format::json || (format == result_format::automatic && !knows_objects);
+    const bool as_json = format == result_format::json ||
+                         (format == result_format::automatic && !knows_objects && !takes_text_alone(who, format));
     auto content = content_of(result, as_json);
     const bool takes_object =
         reader == result_reader::program || (!has_block(content, "image") && !takes_text_alone(who, format));

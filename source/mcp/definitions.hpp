@@ -22,6 +22,10 @@ enum class result_format {
 /// Nothing where the word is none of the setting's.
 std::optional<result_format> parse_result_format(std::string_view word);
 
+/// Whether a client is answered in another way than most because of its name: no cache may keep its list of tools for
+/// others.
+bool formatted_for_client(const caller& who, result_format format);
+
 /// Whether a client gets text alone: no object, and no output schemas.
 bool takes_text_alone(const caller& who, result_format format);
 

@@ -23,10 +23,13 @@ constexpr std::string_view value_of_code = "result";
 // Texts behind them.
 constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", "note", "kernel", "left_out"};
 
+// Printed by the code of earlier calls after their end.
+constexpr std::string_view late = "late_output";
+
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 12> unsaid{"success",  "duration_ms", "cpu_ms",           "peak_memory_bytes",
-                                                  "prepared", "output_uri",  "error_type",       "displays",
-                                                  "images",   "rest_uri",    "stdout_truncated", "stderr_truncated"};
+constexpr std::array<std::string_view, 13> unsaid{
+    "success",  "duration_ms", "cpu_ms",   "peak_memory_bytes", "prepared",         "output_uri",    "error_type",
+    "displays", "images",      "rest_uri", "stdout_truncated",  "stderr_truncated", "result_is_repr"};
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name)
@@ -80,6 +83,15 @@ bool is_usual(std::string_view name, const json::value& value)
     return name != value_of_code && is_list_of_words(value) && value.get_array().empty();
 }
 
+// A text that reads as a number, true or a list stands in quotes, but for the repr() of a value.
+bool needs_quotes(const json::object& structured, const json::value& value)
+{
+    const auto* text = value.if_string();
+    if (text == nullptr || flag_of(structured, "result_is_repr")) return false;
+    const auto read = jsonrpc::read_value(std::string_view(*text));
+    return read && !read->is_string();
+}
+
 // Empty where it is too long for a fact.
 std::string fact(std::string_view name, const json::value& value)
 {
@@ -110,9 +122,15 @@ void add_long(std::string& text, std::string_view name, const json::value& value
 void add_others(std::string& text, const json::object& structured)
 {
     std::string facts;
-    for (const auto& [key, value] : structured) {
+    for (const auto& [key, member] : structured) {
         const std::string_view name(key);
-        if (is_among(printed, name) || is_among(sentences, name) || name == "stderr" || is_usual(name, value)) continue;
+        json::value quoted;
+        if (name == value_of_code && needs_quotes(structured, member))
+            quoted = json::string(jsonrpc::write_json(member));
+        const auto& value = quoted.is_null() ? member : quoted;
+        if (is_among(printed, name) || is_among(sentences, name) || name == "stderr" || name == late ||
+            is_usual(name, value))
+            continue;
         const auto shown = fact(name, value);
         if (shown.empty())
             add_long(text, name, value);
@@ -134,6 +152,8 @@ std::string result_text(const json::object& structured)
     for (const auto name : printed) text.append(view_of(structured, name));
     if (const auto errors = view_of(structured, "stderr"); !errors.empty())
         add_block(text, text.empty() ? "" : "stderr", errors);
+    if (const auto printed_late = view_of(structured, late); !printed_late.empty())
+        add_block(text, "late_output: printed since the call before", printed_late);
     std::string_view before;
     for (const auto name : sentences) {
         const auto sentence = view_of(structured, name);
