@@ -4,9 +4,11 @@
 #include "config/setting_kinds.hpp"
 #include "config/setting_text.hpp"
 #include "config/store_address.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <stdexcept>
 
 // The kinds of settings that name hosts, addresses and networks.
@@ -32,7 +34,67 @@ std::string unix_socket(std::string name)
     return name;
 }
 
+// "10.0.0.0/8" and "10.0.0.0/8:443": the part behind the slash.
+bool is_block_size(std::string_view text) { return all_digits(text.substr(0, text.find(':'))); }
+
+bool is_port(std::string_view text)
+{
+    const auto port = read_number<unsigned>(text);
+    return port && *port >= 1 && *port <= 65535;
+}
+
+// The text behind the colon of "host:port" or "[v6]:port"; nothing where there is none.
+std::optional<std::string_view> port_in(std::string_view host)
+{
+    const auto bracket = host.rfind(']');
+    const auto colon = host.rfind(':');
+    if (colon == std::string_view::npos || (bracket != std::string_view::npos && bracket > colon)) return std::nullopt;
+    if (bracket == std::string_view::npos && host.find(':') != colon) return std::nullopt;  // an IPv6 address
+    return host.substr(colon + 1);
+}
+
 }  // namespace
+
+// People paste addresses where hosts are wanted, and the other way round.
+settings::words host_list(std::string_view text)
+{
+    auto words = word_list(text);
+    for (const auto& word : words) {
+        const auto mark = word.find("://");
+        const auto begin = mark == std::string::npos ? 0 : mark + 3;
+        const auto end = std::min(word.find_first_of("/?#", begin), word.size());
+        const bool is_block = end < word.size() && is_block_size(std::string_view(word).substr(end + 1));
+        if (begin == 0 && (end == word.size() || is_block)) {
+            const auto port = port_in(word);
+            if (port && !is_port(*port))
+                throw bad_value("hosts separated by commas, each alone or with :port, a number from 1 to 65535, and " +
+                                word + " has no such port");
+            continue;
+        }
+        const std::string denied = begin != 0 && word.starts_with('!') ? "!" : "";
+        const std::string host = denied + word.substr(begin, end - begin);
+        throw bad_value("hosts separated by commas, without scheme and path: write " + host + " in place of " + word);
+    }
+    return words;
+}
+
+settings::words origin_list(std::string_view text)
+{
+    auto words = word_list(text);
+    for (auto& word : words) {
+        if (word == "*" || word == "null") continue;
+        const auto mark = word.find("://");
+        if (mark == std::string::npos)
+            throw bad_value("origins separated by commas, with their scheme: write https://" + word + " or http://" +
+                            word + " in place of " + word);
+        const auto end = std::min(word.find_first_of("/?#", mark + 3), word.size());
+        if (word.find_first_not_of('/', end) != std::string::npos)
+            throw bad_value("origins separated by commas, without a path: write " + word.substr(0, end) +
+                            " in place of " + word);
+        word = lower_case(word.substr(0, end));
+    }
+    return words;
+}
 
 std::string host_name(std::string_view text)
 {
@@ -65,9 +127,20 @@ std::string url::operator()(std::string_view text) const
 {
     std::string address = bare(text);
     if (address.empty()) return address;
-    const bool web = address.starts_with("https://") || address.starts_with("http://");
-    if (!web || has_control(address) || address.find(' ') != std::string::npos) throw bad_value("an http or https URL");
-    return address;
+    const auto mark = address.find("://");
+    if (mark == std::string::npos && !has_control(address) && address.find_first_of(" @") == std::string::npos)
+        throw bad_value("an http or https URL, with its scheme: write https://" + address);
+    const auto scheme = lower_case(address.substr(0, std::min(mark, address.size())));
+    const bool web = scheme == "https" || scheme == "http";
+    const bool has_host = address.find_first_not_of('/', mark + 3) == mark + 3;
+    if (!web || !has_host || has_control(address) || address.find(' ') != std::string::npos)
+        throw bad_value("an http or https URL");
+    auto authority = std::string_view(address).substr(mark + 3);
+    authority = authority.substr(0, authority.find_first_of("/?#"));
+    const auto port = port_in(authority.substr(authority.rfind('@') + 1));
+    if (port && !port->empty() && !is_port(*port))
+        throw bad_value("an http or https URL, whose port is a number from 1 to 65535");
+    return scheme + address.substr(mark);
 }
 
 std::string url::print(const std::string& value) const

@@ -56,6 +56,8 @@ std::filesystem::path folder(std::string_view text);  ///< not empty; becomes ab
 settings::words issuer_list(std::string_view text);   ///< https addresses, on this machine also http
 std::string scope_list(std::string_view text);        ///< "mcp:read mcp:run"
 settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
+settings::words host_list(std::string_view text);     ///< the same; no scheme in front of a host, no path behind it
+settings::words origin_list(std::string_view text);   ///< origins as browsers send them, or *
 settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
 settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
 settings::words member_list(std::string_view text);   ///< name=host:port, each name once

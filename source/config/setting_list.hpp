@@ -13,9 +13,9 @@ SETTING("MCP_HOST", std::string, host, "127.0.0.1", host_name,
         "address to listen on, or a UNIX socket that only this user may use: unix:/path", "server.host");
 SETTING("MCP_PORT", std::uint16_t, port, "8000", number(0, 65'535), "port to listen on; 0 takes any free one",
         "server.port");
-SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", word_list,
+SETTING("MCP_ALLOWED_HOSTS", words, allowed_hosts, "", host_list,
         "Host header values that are accepted beside the loopback names and MCP_HOST");
-SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "http://localhost:6274,http://127.0.0.1:6274", word_list,
+SETTING("MCP_ALLOWED_ORIGINS", words, allowed_origins, "http://localhost:6274,http://127.0.0.1:6274", origin_list,
         "origins whose web pages may call, beside the server's own; the default is the MCP Inspector; * for any");
 SETTING("MCP_AUTH", std::string, auth, "auto", choice({"auto", "token", "none"}),
         "where MCP_AUTH_TOKENS is empty: auto makes a token unless the address is loopback, token always, none never");
@@ -28,8 +28,10 @@ SETTING("AUTH_QUOTAS", words, auth_quotas, "", quota_list,
         "names`); `container-mcp quota set` goes before it");
 SETTING("AUTH_ISSUERS", words, auth_issuers, "", issuer_list,
         "OAuth authorization servers whose tokens are taken: https addresses, on this machine also http");
-SETTING("AUTH_AUDIENCES", words, auth_audiences, "", word_list,
-        "values of aud that tokens may have beside MCP_PUBLIC_URL and its endpoints");
+SETTING(
+    "AUTH_AUDIENCES", words, auth_audiences, "", word_list,
+    "values of aud that tokens may have beside MCP_PUBLIC_URL and its endpoints; client_id:NAME takes tokens without "
+    "aud of this client, as Amazon Cognito makes them");
 SETTING("AUTH_TOKEN_TYPES", words, auth_token_types, "at+jwt", word_list,
         "values of typ that tokens may have; add JWT for issuers that do not follow RFC 9068");
 SETTING("AUTH_PRINCIPAL_CLAIM", std::string, auth_principal_claim, "sub", plain_text(64),
@@ -202,8 +204,10 @@ SETTING(
     "runs in the background at once, beside the others; 0: as many as SANDBOX_MAX_RUNS; one caller has all but one");
 SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
         "ready cells, each with a program confined already, for the next command of the last caller");
-SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "64", number(1, 100'000),
+SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "256", number(1, 100'000),
         "processes and threads of a run, or of all that goes on in a sandbox");
+SETTING("SANDBOX_OPEN_FILES", std::uint64_t, open_files_limit, "1024", number(64, 1'048'576),
+        "files that a process may have open at once, sockets and pipes included");
 SETTING("SANDBOX_MEMORY_LIMIT", std::uint64_t, memory_limit, "512", number(16, terabyte, mib),
         "memory of a command, MiB");
 SETTING("SANDBOX_FILE_SIZE_LIMIT", std::uint64_t, file_size_limit, "256", number(1, terabyte, mib),
@@ -260,9 +264,9 @@ SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag, "offer the t
 TOPIC("Web");
 SETTING("WEB_TIMEOUT_DEFAULT", milliseconds, web_timeout_default, "30", seconds(100ms, day),
         "time of a call of a web tool, seconds");
-SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", live(word_list),
+SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", live(host_list),
         "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all");
-SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", live(word_list),
+SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", live(host_list),
         "hosts and addresses that may be reached though they are not public");
 SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
 SETTING("WEB_MAX_REDIRECTS", std::size_t, web_max_redirects, "10", number(0, 100), "redirects that are followed");
@@ -311,12 +315,12 @@ SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absol
         "working folder inside a sandbox", "docker.container_work_dir");
 SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
         "this machine's name in handles; empty: its host name at the first start, kept in SANDBOX_ROOT/node");
-SETTING("SANDBOX_NETWORK", words, sandbox_network, "none", live(word_list),
+SETTING("SANDBOX_NETWORK", words, sandbox_network, "none", live(host_list),
         "hosts that the programs of a sandbox reach when it is made without a network of its own: example.com, "
         "*.example.com, host:port, !host; none: no network");
-SETTING("SANDBOX_NETWORK_ALLOWED", words, sandbox_network_allowed, "", live(word_list),
+SETTING("SANDBOX_NETWORK_ALLOWED", words, sandbox_network_allowed, "", live(host_list),
         "hosts that a sandbox may be given at most, in the same form; empty: those of SANDBOX_NETWORK");
-SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(word_list),
+SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(host_list),
         "hosts and addresses that sandboxes may reach though they are not public, if they are among the allowed ones");
 SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", number(1, terabyte, mib),
         "most that the programs of a sandbox receive and send until it stops, MiB");
@@ -376,7 +380,7 @@ SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds
         "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),
         "where packages are installed from; empty: pip's own index", "mirror.pypi_index_url");
-SETTING("PYPI_HOSTS", words, pypi_hosts, "", word_list, "further hosts that PYPI_INDEX_URL takes packages from");
+SETTING("PYPI_HOSTS", words, pypi_hosts, "", host_list, "further hosts that PYPI_INDEX_URL takes packages from");
 SETTING("PYPI_ALLOW_SOURCE", bool, pypi_allow_source, "false", flag,
         "install packages that must be built, too, not only wheels");
 SETTING("NPM_REGISTRY_URL", std::string, npm_registry_url, "", url(),
@@ -387,7 +391,7 @@ SETTING(
     "server's own origin");
 SETTING("MCP_PREVIEW_TTL", milliseconds, preview_ttl, "86400", seconds(1s, 365 * day),
         "most time that a link to a shown port can ask for, seconds");
-SETTING("MCP_PUBLIC_URL", std::string, public_url, "", plain_text(),
+SETTING("MCP_PUBLIC_URL", std::string, public_url, "", url(),
         "how clients reach this server, for download links and the endpoint of /sse; empty: the address it listens on");
 
 TOPIC("Snapshots of sandboxes");

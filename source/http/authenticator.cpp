@@ -6,6 +6,7 @@
 #include "identity/jose.hpp"
 #include "metrics/registry.hpp"
 #include "text/ascii.hpp"
+#include "text/encodings.hpp"
 #include "text/signature.hpp"
 #include "text/words.hpp"
 #include "tls/client_certificate.hpp"
@@ -55,7 +56,11 @@ std::string challenge(const http_request& request, const settings& config, std::
     return out;
 }
 
-bool is_endpoint(std::string_view path) { return path == "/mcp" || path == "/sse"; }
+// With a slash at the end it is another resource (RFC 9728 section 3.1), which has metadata of its own.
+bool is_endpoint(std::string_view path)
+{
+    return path == "/mcp" || path == "/mcp/" || path == "/sse" || path == "/sse/";
+}
 
 // The client has proved by its certificate who it is; a token that comes along counts instead.
 bool brings_named_certificate(const http_request& request)
@@ -191,6 +196,11 @@ std::optional<http_reply> authenticator::check(http_request& request) const
     const auto brought = authorization_of(request);
     auto judged = logins_.judge(credentials_of(request, brought));
     request.login_pending = judged.later;
+    const bool is_stranger = !judged.who && brought.scheme.empty() && request.count("authorization") == 0;
+    if (is_stranger && request.target != nullptr && request.target->by_strangers) {
+        request.login_pending = false;
+        return std::nullopt;
+    }
     if (!judged.who) return refuse(request, judged);
     return admit(request, std::move(judged.who));
 }
@@ -233,7 +243,9 @@ std::optional<http_reply> authenticator::admit(http_request& request, login_ptr 
 
 http_reply authenticator::refuse(const http_request& request, const admission& refused) const
 {
-    if (!refused.later) count_refused_login(refused.reason);
+    // Browsers ask for /favicon.ico and clients for metadata: where nothing is, no credentials are missing.
+    const bool only_looks = request.target == nullptr && request.count("authorization") == 0;
+    if (!refused.later && !only_looks) count_refused_login(refused.reason);
     if (refused.unavailable) return error_reply(503, refused.problem, "NotAvailable").with("Retry-After", "30");
     const auto& config = logins_.config();
     auto reply = error_reply(401, refused.problem);
@@ -261,8 +273,21 @@ std::optional<http_reply> authenticator::check_signature(http_request& request) 
 
 bool authenticator::brings_own(const http_request& request) const
 {
-    const auto brought = authorization_of(request);
-    return !brought.scheme.empty() && logins_.owns(brought.token());
+    for (const auto& [name, value] : request.fields)
+        if (name == "authorization" && holds_own(value)) return true;
+    return false;
+}
+
+// In whatever scheme it stands: a program that gets it could use it in the right one.
+bool authenticator::holds_own(std::string_view field) const
+{
+    const auto blank = std::min(field.find(' '), field.size());
+    const auto credentials = trimmed(blank < field.size() ? field.substr(blank) : field);
+    if (lower_case(field.substr(0, blank)) != "basic") return logins_.owns(credentials);
+    const auto pair = decode_content(credentials);
+    const std::string_view whole = pair.bytes;
+    const auto colon = std::min(whole.find(':'), whole.size());
+    return logins_.owns(whole.substr(0, colon)) || logins_.owns(whole.substr(std::min(colon + 1, whole.size())));
 }
 
 std::string_view authenticator::problem(const http_request& request, std::string_view sentence)

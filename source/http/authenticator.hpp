@@ -40,13 +40,14 @@ public:
     /// The decision about a token that comes in another way than by the header.
     awaitable<admission> judge(const http_request& request, std::string token) const;
 
-    /// Whether the request brings credentials of this server, wherever it goes.
+    /// Whether the Authorization of the request holds, or may hold, credentials of this server, wherever it goes.
     bool brings_own(const http_request& request) const;
 
     /// For the log, about a request that check() answered with 401: the answer's sentence, or that there was no token.
     static std::string_view problem(const http_request& request, std::string_view sentence);
 
 private:
+    bool holds_own(std::string_view field) const;
     std::optional<http_reply> admit(http_request& request, login_ptr who) const;
     std::optional<http_reply> admit_by_way(http_request& request) const;
     http_reply refuse(const http_request& request, const admission& refused) const;

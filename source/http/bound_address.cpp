@@ -1,5 +1,7 @@
 #include "http/bound_address.hpp"
 
+#include "text/ascii.hpp"
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include <netdb.h>
@@ -31,6 +33,8 @@ std::vector<ip::address> addresses_of(const std::string& host)
     boost::system::error_code error;
     const auto literal = ip::make_address(host, error);
     if (!error) return {literal};
+    // RFC 6761 section 6.3: both, whatever the machine's list of names says.
+    if (equal_ignoring_case(host, "localhost")) return {ip::address_v4::loopback(), ip::address_v6::loopback()};
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;

@@ -21,6 +21,12 @@ public:
     /// server speaks TLS there, unless it is a UNIX socket.
     bound_address(const std::string& host, std::uint16_t port, bool secure = false);
 
+    /// The UNIX socket `listening`, which another process has opened at `path`.
+    bound_address(std::string path, unique_fd listening) : path_(std::move(path))
+    {
+        sockets_.push_back(std::move(listening));
+    }
+
     /// Whether no other machine can reach what `host` stands for.
     static bool only_this_machine(const std::string& host);
 

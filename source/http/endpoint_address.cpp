@@ -68,7 +68,8 @@ std::string path_of(const std::string& url)
 std::string endpoint_address(const http_request& request, const std::string& public_url, std::string_view session)
 {
     const auto prefix = known_prefix(request, public_url);
-    return (prefix ? *prefix + "/" : std::string()) + "messages?sessionId=" + std::string(session);
+    const std::string beside = request.path.ends_with('/') ? "../" : "";
+    return (prefix ? *prefix + "/" : beside) + "messages?sessionId=" + std::string(session);
 }
 
 // A proxy in front may be one that nobody has named, and still send the Host that its client has sent.

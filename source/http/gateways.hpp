@@ -11,6 +11,7 @@
 #include "identity/document_fetch.hpp"
 #include "identity/shared_logins.hpp"
 
+#include <filesystem>
 #include <string>
 
 namespace cmcp {
@@ -22,12 +23,13 @@ struct gateways {
     preview_gateway* previews = nullptr;
     jupyter_gateway* jupyter = nullptr;
     admin_gateway* administration = nullptr;
-    document_fetch issuers = {};         ///< reaches authorization servers
-    member_gateway* members = nullptr;   ///< null: this server is alone
-    limit_of_principal sessions = {};    ///< that a caller with a name may have; null: the settings' number
-    std::string node = "node";           ///< this machine's name in ids of sessions
-    shared_logins logins = {};           ///< empty functions: this server knows its own credentials alone
-    cluster_gateway* cluster = nullptr;  ///< null: this server is alone
+    document_fetch issuers = {};               ///< reaches authorization servers
+    member_gateway* members = nullptr;         ///< null: this server is alone
+    limit_of_principal sessions = {};          ///< that a caller with a name may have; null: the settings' number
+    std::string node = "node";                 ///< this machine's name in ids of sessions
+    std::filesystem::path sessions_file = {};  ///< keeps sessions for the next process; empty: they end with this one
+    shared_logins logins = {};                 ///< empty functions: this server knows its own credentials alone
+    cluster_gateway* cluster = nullptr;        ///< null: this server is alone
 };
 
 }  // namespace cmcp

@@ -54,6 +54,7 @@ constexpr std::array status_rows{
     status_row{416, "Range Not Satisfiable", "RangeNotSatisfiable"},
     status_row{417, "Expectation Failed", "InvalidRequest"},
     status_row{421, "Misdirected Request", "NotFound"},
+    status_row{426, "Upgrade Required", "InvalidRequest"},
     status_row{429, "Too Many Requests", "Busy"},
     status_row{431, "Request Header Fields Too Large", "TooLarge"},
     status_row{500, "Internal Server Error", "ServerError"},

@@ -27,7 +27,8 @@ struct http_request {
     bool keep_alive = true;
     std::string head;  ///< the header as sent; `fields` refer to it
     std::vector<std::pair<std::string_view, std::string_view>>
-        fields;  ///< names in lower case, in the order of arrival
+        fields;  ///< names in lower case, in the order of arrival; a list is in its first line
+    std::vector<std::shared_ptr<const std::string>> lists;  ///< values of several lines, which `fields` refer to
     std::string body;
     std::string principal;                                  ///< that of `who`; empty: nobody has a name here
     std::shared_ptr<const jsonrpc::request_origin> origin;  ///< of `who`; null: there is no audit, or the route is open
@@ -45,8 +46,11 @@ struct http_request {
     bool rpc_errors = true;                       ///< whether refusals have the form of JSON-RPC errors
     std::shared_ptr<body_stream> stream;          ///< in place of `body`, where the route reads it piece by piece
 
-    /// The first field of this name, whatever its case. The view lives as long as `fields` stay as they are.
+    /// The field of this name, whatever its case. The lines of a list are one (RFC 9110 section 5.3); of any other
+    /// field the first counts. The view lives as long as `fields` stay as they are.
     std::optional<std::string_view> header(std::string_view name) const;
+
+    /// The lines of this name, which is in lower case.
     std::size_t count(std::string_view name) const;
 
     /// X-Request-Id as the client sent it; empty without a well-formed one.
@@ -57,7 +61,14 @@ struct http_request {
 
     /// A parameter of the query, percent-decoded.
     std::optional<std::string> parameter(std::string_view name) const;
+
+    /// The same; nothing where it is there without a value, as forms send what nobody has filled in.
+    std::optional<std::string> filled_parameter(std::string_view name) const;
 };
+
+/// Makes one field of the lines of each list (RFC 9110 section 5.3). Fields that a message has once, and those whose
+/// readers look at every line, stay as they are.
+void join_lists(http_request& request);
 
 /// Browsers name text/html in Accept; clients of MCP and curl do not.
 bool takes_html(const http_request& request);

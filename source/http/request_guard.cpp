@@ -1,6 +1,8 @@
 #include "http/request_guard.hpp"
+#include "http/relayed_fields.hpp"
 #include "http/route.hpp"
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 
@@ -80,16 +82,28 @@ bool is_json(std::string_view content_type)
     return equal_ignoring_case(type, "application/json");
 }
 
-// Mcp-Param-* headers carry arguments of tools (2026-07-28): their names are the tools' own.
-std::string mirrored_parameters(std::string_view requested)
+constexpr std::string_view usual_fields =
+    "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, x-request-id, "
+    "last-event-id, range, if-range, if-none-match, dpop, traceparent, tracestate, baggage";
+
+// RFC 9110 section 5.6.2.
+bool is_field_name(std::string_view name)
 {
-    std::string out;
-    for (auto rest = requested; !rest.empty();) {
-        auto name = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-        while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
-        if (equal_ignoring_case(name.substr(0, 10), "mcp-param-")) out.append(", ").append(name);
-    }
+    const auto fits = [](char c) {
+        return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || all_digits({&c, 1}) ||
+               std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    };
+    return !name.empty() && std::all_of(name.begin(), name.end(), fits);
+}
+
+// A page that may call at all may send whatever its libraries add: x-requested-with, cache-control, headers of traces,
+// and Mcp-Param-*, whose names are those of the tools' arguments.
+std::string fields_for_pages(std::string_view requested)
+{
+    std::string out(usual_fields);
+    for (const auto part : split(requested, ','))
+        if (const auto name = trimmed(part); is_field_name(name) && !lists_token(usual_fields, name))
+            out.append(", ").append(name);
     return out;
 }
 
@@ -135,7 +149,7 @@ std::optional<http_reply> request_guard::check_framing(const http_request& reque
         return reply;
     }
     if (request.path.empty() || request.path.front() != '/')
-        return bad(400, "The request target must be a path that begins with '/': this server is no proxy.");
+        return bad(400, "The request target must be a path that begins with '/', or an http address of this server.");
     if (request.count("host") != 1 && !may_lack_host(request))
         return bad(400, "A request must have exactly one Host header.");
     if (request.count("content-length") > 1) return bad(400, "A request must not have two Content-Length headers.");
@@ -192,9 +206,7 @@ http_reply request_guard::preflight(const http_request& request) const
     if (!request.header("origin")) return reply;
     reply.with("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
     reply.with("Access-Control-Allow-Headers",
-               "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, "
-               "x-request-id, last-event-id, range, if-range, if-none-match" +
-                   mirrored_parameters(request.header("access-control-request-headers").value_or("")));
+               fields_for_pages(request.header("access-control-request-headers").value_or("")));
     reply.with("Access-Control-Max-Age", "600");
     return reply;
 }

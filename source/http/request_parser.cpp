@@ -25,9 +25,19 @@ request_parser::request_parser(std::size_t max_header)
 
 void request_parser::on_request_impl(http::verb, string_view method, string_view target, int version, error_code&)
 {
+    // RFC 9112 section 3.2.2: a target in absolute form is taken as well, and its authority counts in place of Host.
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        const std::string_view whole(target.data(), target.size());
+        if (!equal_ignoring_case(whole.substr(0, scheme.size()), scheme)) continue;
+        const auto end = std::min(whole.find_first_of("/?", scheme.size()), whole.size());
+        authority_ = whole.substr(scheme.size(), end - scheme.size());
+        target.remove_prefix(end);
+        if (!target.starts_with('/')) into_->path = "/";
+        break;
+    }
     const auto mark = std::min(target.find('?'), target.size());
     into_->method.assign(method.data(), method.size());
-    into_->path.assign(target.data(), mark);
+    into_->path.append(target.data(), mark);
     if (mark != target.size()) into_->query.assign(target.data() + mark + 1, target.size() - mark - 1);
     into_->version = version;
 }
@@ -63,9 +73,22 @@ request_parser::state request_parser::put_header(std::string_view header, http_r
     const auto reached = state_after(error);
     if (reached == state::too_large || reached == state::bad) return reached;
     if (!is_header_done()) return state::bad;
+    if (authority_) take_authority(into);
+    join_lists(into);
     into.keep_alive = keep_alive();
     eager(true);
     return reached;
+}
+
+void request_parser::take_authority(http_request& into) const
+{
+    bool named = false;
+    for (auto& [name, value] : into.fields) {
+        if (name != "host") continue;
+        value = *authority_;
+        named = true;
+    }
+    if (!named && into.version == 10) into.fields.emplace_back("host", *authority_);
 }
 
 bool request_parser::limit_body(std::size_t max_body)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,8 +61,10 @@ private:
     void on_finish_impl(error_code&) override {}
 
     state state_after(const error_code& error);
+    void take_authority(http_request& into) const;
 
-    http_request* into_ = nullptr;  // until the header is done
+    http_request* into_ = nullptr;               // until the header is done
+    std::optional<std::string_view> authority_;  // of the target, a part of into_->head
     std::string body_;
     std::size_t most_ = 0;  // of the body; 0: the body is taken away in parts
     std::string why_;

@@ -3,6 +3,7 @@
 #include "http/body_stream.hpp"
 #include "http/member_caller.hpp"
 #include "http/raw_header.hpp"
+#include "text/ascii.hpp"
 #include "tls/client_certificate.hpp"
 
 #include <algorithm>
@@ -52,6 +53,15 @@ struct body_share {
     std::size_t held = 0;
 };
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+// RFC 8259 section 8.1: a parser may read over the mark that some programs write in front.
+bool is_json_body(const http_request& request)
+{
+    constexpr std::string_view json = "application/json";
+    return equal_ignoring_case(request.header("content-type").value_or("").substr(0, json.size()), json);
+}
+
 void believe_member(http_request& into, const std::vector<std::string>& names)
 {
     const auto& shown = into.certificate;
@@ -91,7 +101,8 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     const auto memory = budget_.of(into.principal);
     if (!refused && memory->exhausted() && progress == parser_state::more && parser.announced() > small_body)
         refused = memory_short(*memory);
-    bool expects = progress == parser_state::more && into.header("expect");
+    // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 10.1.1).
+    bool expects = progress == parser_state::more && into.version > 10 && into.header("expect");
     if (refused) {
         refusal = std::move(*refused);
         refusal.close = refusal.close || !into.keep_alive || expects || parser.announced() > most_read_over;
@@ -114,6 +125,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (result == outcome::refused) refusal = std::move(broken);
     if (result == outcome::request && refused) result = outcome::refused;
     if (result == outcome::request) into.body = parser.take_body();
+    if (is_json_body(into) && into.body.starts_with(byte_order_mark)) into.body.erase(0, byte_order_mark.size());
     co_return result;
 }
 

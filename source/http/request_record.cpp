@@ -37,7 +37,7 @@ std::string_view told_path(const http_request& request)
 std::optional<std::string> sandbox_named_by(const http_request& request)
 {
     constexpr std::size_t longest = 80;
-    auto name = request.parameter("sandbox_id");
+    auto name = request.filled_parameter("sandbox_id");
     if (!name) name = request.parameter("sandbox_name");
     return name && log::is_plain_id(*name, longest) ? name : std::nullopt;
 }

@@ -66,6 +66,7 @@ struct route {
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form
     bool html_only = false;     ///< only for requests whose Accept names text/html
+    bool by_strangers = false;  ///< answers who brings no credentials at all, too; http_request::who is null then
     bool by_browser = false;    ///< takes the cookie of a login at /ui (browser_logins)
     bool rpc_errors = false;    ///< refusals at this path have the form that clients of MCP read
     std::function<std::vector<route_operation>(const http_request&)> operations = {};  ///< empty: not in /openapi.json

@@ -91,7 +91,7 @@ void websocket_register::abort_all()
 std::optional<http_reply> websocket::refuse(const http_request& request)
 {
     const bool upgrades = request.version == 11 && lists_token(request.header("connection").value_or(""), "upgrade") &&
-                          equal_ignoring_case(request.header("upgrade").value_or(""), "websocket");
+                          lists_token(request.header("upgrade").value_or(""), "websocket");
     if (upgrades && beast::websocket::is_upgrade(handshake_of(request)) &&
         request.header("sec-websocket-version").value_or("") == "13")
         return std::nullopt;

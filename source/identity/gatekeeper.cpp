@@ -48,7 +48,7 @@ token_rules rules_from(const settings& config)
     token_rules rules;
     rules.issuers = config.auth_issuers;
     rules.audiences = config.auth_audiences;
-    rules.types = config.auth_token_types;
+    for (const auto& each : config.auth_token_types) rules.types.push_back(token_type(each));
     rules.subject_claim = config.auth_principal_claim;
     rules.admins = config.auth_admins;
     rules.default_scopes = scope_set::parse(config.auth_default_scopes);
@@ -119,7 +119,7 @@ void gatekeeper::serve_at(const std::vector<std::string>& addresses)
 {
     for (auto address : addresses) {
         while (address.ends_with('/')) address.pop_back();
-        for (const auto* path : {"", "/", "/mcp", "/sse"}) rules_.audiences.push_back(address + path);
+        for (const auto* path : {"", "/", "/mcp", "/mcp/", "/sse", "/sse/"}) rules_.audiences.push_back(address + path);
     }
 }
 
@@ -252,7 +252,8 @@ bool gatekeeper::owns(std::string_view token)
     if (!has_issuers() || token.size() > longest_token) return false;
     const auto read = jose::read_jwt(token);
     if (read && issuer_of(view_of(read->claims, "iss")) != nullptr) return true;
-    return cache_.find(sha256_hex(token), login::clock::now()) != nullptr;
+    // Only the authorization server can tell whose token of no form is.
+    return !introspection_.url.empty() || cache_.find(sha256_hex(token), login::clock::now()) != nullptr;
 }
 
 login_ptr gatekeeper::by_certificate(const std::string& name) const

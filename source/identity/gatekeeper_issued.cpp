@@ -46,7 +46,8 @@ admission gatekeeper::judge_issued(const credentials& of)
 admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& digest, time_point now)
 {
     auto* from = issuer_of(view_of(token.claims, "iss"));
-    if (from == nullptr) return admission::refused("issuer", "The token's issuer is not trusted here.");
+    if (from == nullptr)
+        return admission::refused("issuer", other_issuer(view_of(token.claims, "iss"), rules_.issuers));
     if (!jose::is_known_algorithm(token.algorithm()))
         return admission::refused("signature", "The token's signature has no algorithm that is taken here.");
     const auto turn = event::clock::now();

@@ -28,7 +28,8 @@ std::vector<jose::public_key> keys_in(const json::object& document)
             each.is_object() && keys.size() < most_keys ? jose::public_key::read(each.get_object()) : std::nullopt;
         if (key) keys.push_back(std::move(*key));
     }
-    if (keys.empty()) throw std::runtime_error("its key set has no key that can be used (RSA from 2048 bits on, EC)");
+    if (keys.empty())
+        throw std::runtime_error("its key set has no key that can be used (RSA from 2048 bits on, EC, Ed25519, Ed448)");
     return keys;
 }
 

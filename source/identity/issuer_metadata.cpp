@@ -40,7 +40,9 @@ awaitable<json::object> issuer_metadata(document_fetch fetch, std::string issuer
         }
         auto document = jsonrpc::read_object(text, 16);
         if (view_of(document, "issuer") != issuer)
-            throw std::runtime_error(address + " is the metadata of another issuer");
+            throw std::runtime_error(address + " names the issuer " + text_of(document, "issuer").substr(0, 200) +
+                                     ", and AUTH_ISSUERS " + issuer +
+                                     ": they must be the same, to the slash at the end");
         co_return document;
     }
     throw std::runtime_error(trouble);

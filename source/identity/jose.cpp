@@ -8,6 +8,8 @@
 #include <cjose/jwk.h>
 #include <cjose/jws.h>
 
+#include <openssl/evp.h>
+
 #include <algorithm>
 
 namespace cmcp::jose {
@@ -46,6 +48,7 @@ json::object public_members(const json::object& jwk)
 {
     const auto type = view_of(jwk, "kty");
     if (type == "RSA") return {{"e", view_of(jwk, "e")}, {"kty", type}, {"n", view_of(jwk, "n")}};
+    if (type == "OKP") return {{"crv", view_of(jwk, "crv")}, {"kty", type}, {"x", view_of(jwk, "x")}};
     if (type != "EC") return {};
     return {{"crv", view_of(jwk, "crv")}, {"kty", type}, {"x", view_of(jwk, "x")}, {"y", view_of(jwk, "y")}};
 }
@@ -55,6 +58,24 @@ bool is_strong(const json::object& members)
     if (view_of(members, "kty") != "RSA") return true;
     const auto modulus = base64url_decode(view_of(members, "n"));
     return modulus && modulus->size() >= least_modulus && modulus->front() != 0;
+}
+
+// Null: no public key of one of these curves.
+std::shared_ptr<EVP_PKEY> edwards_key(const json::object& members)
+{
+    const auto curve = view_of(members, "crv");
+    const auto bytes = base64url_decode(view_of(members, "x"));
+    const int type = curve == "Ed25519" ? EVP_PKEY_ED25519 : curve == "Ed448" ? EVP_PKEY_ED448 : EVP_PKEY_NONE;
+    if (!bytes || type == EVP_PKEY_NONE) return nullptr;
+    const auto* begin = reinterpret_cast<const unsigned char*>(bytes->data());
+    EVP_PKEY* const key = ::EVP_PKEY_new_raw_public_key(type, nullptr, begin, bytes->size());
+    return key == nullptr ? nullptr : std::shared_ptr<EVP_PKEY>(key, ::EVP_PKEY_free);
+}
+
+// EdDSA names no curve (RFC 8037 section 3.1); the other names do (RFC 9864 section 2.2).
+bool names_curve(std::string_view algorithm, std::string_view curve)
+{
+    return algorithm == "EdDSA" || algorithm == curve;
 }
 
 struct signature_closer {
@@ -92,10 +113,15 @@ std::optional<public_key> public_key::read(const json::object& jwk)
     key.members_ = public_members(jwk);
     if (key.members_.empty() || jwk.contains("d") || !is_for_signatures(jwk) || !is_strong(key.members_))
         return std::nullopt;
-    const std::string text = json::serialize(key.members_);
-    cjose_jwk_t* const imported = cjose_jwk_import(text.data(), text.size(), nullptr);
-    if (imported == nullptr) return std::nullopt;
-    key.key_.reset(imported, cjose_jwk_release);
+    if (view_of(key.members_, "kty") == "OKP") {
+        key.edwards_ = edwards_key(key.members_);
+        if (!key.edwards_) return std::nullopt;
+    } else {
+        const std::string text = json::serialize(key.members_);
+        cjose_jwk_t* const imported = cjose_jwk_import(text.data(), text.size(), nullptr);
+        if (imported == nullptr) return std::nullopt;
+        key.key_.reset(imported, cjose_jwk_release);
+    }
     key.id_ = view_of(jwk, "kid");
     key.algorithm_ = view_of(jwk, "alg");
     return key;
@@ -103,7 +129,10 @@ std::optional<public_key> public_key::read(const json::object& jwk)
 
 bool public_key::fits(std::string_view algorithm) const
 {
-    if (!is_known_algorithm(algorithm) || (!algorithm_.empty() && algorithm_ != algorithm)) return false;
+    if (!is_known_algorithm(algorithm)) return false;
+    if (const auto own = view_of(members_, "crv"); edwards_)
+        return names_curve(algorithm, own) && (algorithm_.empty() || names_curve(algorithm_, own));
+    if (!algorithm_.empty() && algorithm_ != algorithm) return false;
     const auto curve = curve_for(algorithm);
     return view_of(members_, "kty") == (curve.empty() ? "RSA" : "EC") && view_of(members_, "crv") == curve;
 }
@@ -111,11 +140,24 @@ bool public_key::fits(std::string_view algorithm) const
 bool public_key::verifies(const jwt& token) const
 {
     if (!fits(token.algorithm())) return false;
+    if (edwards_) return verifies_with_edwards(token);
     const std::unique_ptr<cjose_jws_t, signature_closer> read(
         cjose_jws_import(token.compact.data(), token.compact.size(), nullptr));
     if (!read) return false;
     const char* const algorithm = cjose_header_get(cjose_jws_get_protected(read.get()), CJOSE_HDR_ALG, nullptr);
     return algorithm != nullptr && algorithm == token.algorithm() && cjose_jws_verify(read.get(), key_.get(), nullptr);
+}
+
+bool public_key::verifies_with_edwards(const jwt& token) const
+{
+    const auto dot = token.compact.rfind('.');
+    const auto signature = base64url_decode(std::string_view(token.compact).substr(dot + 1));
+    const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(), &::EVP_MD_CTX_free);
+    if (!signature || !context) return false;
+    return ::EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, edwards_.get()) == 1 &&
+           ::EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature->data()),
+                              signature->size(), reinterpret_cast<const unsigned char*>(token.compact.data()),
+                              dot) == 1;
 }
 
 std::string public_key::thumbprint() const { return base64url_encode(sha256(json::serialize(members_))); }

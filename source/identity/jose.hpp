@@ -8,6 +8,7 @@
 #include <string_view>
 
 struct _cjose_jwk_int;
+struct evp_pkey_st;
 
 namespace cmcp::jose {
 
@@ -24,8 +25,9 @@ struct jwt {
 /// Nothing when the text is no compact JWS of JSON objects, is longer than 16 KiB, or has critical extensions.
 std::optional<jwt> read_jwt(std::string_view compact);
 
-/// The algorithms of RFC 7518 that are taken. Never `none`, never a shared secret.
-inline constexpr std::string_view algorithms = "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512";
+/// The algorithms of RFC 7518, RFC 8037 and RFC 9864 that are taken. Never `none`, never a shared secret.
+inline constexpr std::string_view algorithms =
+    "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512 EdDSA Ed25519 Ed448";
 bool is_known_algorithm(std::string_view name);
 
 /// The public part of a JSON Web Key (RFC 7517) that signatures are verified with.
@@ -44,8 +46,11 @@ public:
     std::string thumbprint() const;
 
 private:
-    std::shared_ptr<_cjose_jwk_int> key_;
-    json::object members_;  // that are required, in the order of their names
+    bool verifies_with_edwards(const jwt& token) const;
+
+    std::shared_ptr<_cjose_jwk_int> key_;   // of RSA and EC
+    std::shared_ptr<evp_pkey_st> edwards_;  // of Ed25519 and Ed448, which that library does not know
+    json::object members_;                  // that are required, in the order of their names
     std::string id_;
     std::string algorithm_;  // empty: any that fits
 };

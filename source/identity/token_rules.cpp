@@ -1,8 +1,10 @@
 #include "identity/token_rules.hpp"
 
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
 #include "text/encodings.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +38,7 @@ bool contains(const std::vector<std::string>& all, std::string_view one)
 bool is_meant_for(const json::object& claims, const std::vector<std::string>& audiences)
 {
     const auto* member = claims.if_contains("aud");
-    if (member == nullptr) return false;
+    if (member == nullptr) return contains(audiences, "client_id:" + text_of(claims, "client_id"));
     const auto fits = [&](const json::value& each) {
         return each.is_string() && contains(audiences, std::string_view(each.get_string()));
     };
@@ -56,10 +58,30 @@ std::string problem_of_times(const json::object& claims, seconds skew, time_poin
     return {};
 }
 
+// Only what an address may hold: the sentence goes into a header, and people read it.
+std::string shown_name(std::string_view name)
+{
+    constexpr std::size_t longest = 200;
+    std::string shown;
+    for (const char c : name.substr(0, longest))
+        if (c > ' ' && c < 0x7f && c != '"' && c != '\\') shown += c;
+    return shown;
+}
+
+std::string problem_of_audience(const json::object& claims)
+{
+    if (const auto* named = claims.if_contains("aud"))
+        return "The token is meant for another server (aud): " + shown_name(jsonrpc::write_json(*named)) +
+               " is neither an address of this server nor one of AUTH_AUDIENCES.";
+    return "The token has no aud: let its issuer put this server's address there, or name its client in AUTH_AUDIENCES "
+           "as client_id:NAME.";
+}
+
 std::string problem_of(const json::object& claims, const token_rules& rules, time_point now)
 {
-    if (!contains(rules.issuers, view_of(claims, "iss"))) return "The token's issuer is not trusted here.";
-    if (!is_meant_for(claims, rules.audiences)) return "The token is meant for another server (aud).";
+    if (const auto from = view_of(claims, "iss"); !contains(rules.issuers, from))
+        return other_issuer(from, rules.issuers);
+    if (!is_meant_for(claims, rules.audiences)) return problem_of_audience(claims);
     const auto subject = view_of(claims, rules.subject_claim);
     if (subject.empty() || subject.size() > longest_subject)
         return "The token names no subject (" + rules.subject_claim + ").";
@@ -99,7 +121,33 @@ login_ptr login_from(const json::object& claims, const token_rules& rules)
     return who;
 }
 
+std::string_view without_end_slash(std::string_view text)
+{
+    if (text.ends_with('/')) text.remove_suffix(1);
+    return text;
+}
+
 }  // namespace
+
+std::string token_type(std::string_view text)
+{
+    constexpr std::string_view family = "application/";
+    std::string type = lower_case(text);
+    if (type.starts_with(family)) type.erase(0, family.size());
+    return type;
+}
+
+std::string other_issuer(std::string_view issuer, const std::vector<std::string>& trusted)
+{
+    if (issuer.empty()) return "The token names no issuer (iss).";
+    std::string sentence =
+        "The token's issuer " + shown_name(issuer) + " is not trusted here; AUTH_ISSUERS is " + joined(trusted, ",");
+    for (const auto& each : trusted)
+        if (without_end_slash(each) == without_end_slash(issuer))
+            return sentence +
+                   ". They differ in the slash at the end: set AUTH_ISSUERS to exactly what tokens have as iss.";
+    return sentence + ".";
+}
 
 std::string principal_of(std::string_view issuer, std::string_view subject)
 {
@@ -117,10 +165,10 @@ token_verdict judge_claims(const json::object& claims, const token_rules& rules,
 
 token_verdict judge_token(const jose::jwt& token, const token_rules& rules, time_point now)
 {
-    auto type = lower_case(view_of(token.header, "typ"));
-    if (type.starts_with("application/")) type.erase(0, std::string_view("application/").size());
+    const auto type = token_type(view_of(token.header, "typ"));
     if (!contains(rules.types, type))
-        return {nullptr, "The token is no access token: its typ is not among AUTH_TOKEN_TYPES."};
+        return {nullptr, "The token is no access token: its typ (" + (type.empty() ? "none" : shown_name(type)) +
+                             ") is not among AUTH_TOKEN_TYPES (" + joined(rules.types, ",") + ")."};
     return judge_claims(token.claims, rules, now);
 }
 

@@ -14,8 +14,9 @@ namespace cmcp {
 /// The conditions under which an issuer's token is good here.
 struct token_rules {
     std::vector<std::string> issuers;
-    std::vector<std::string> audiences;  ///< one of them must be among the token's
-    std::vector<std::string> types;      ///< of the header, in lower case without "application/"
+    /// At least one must be among the token's. "client_id:NAME" stands for tokens of this client without any.
+    std::vector<std::string> audiences;
+    std::vector<std::string> types;  ///< of the header, as token_type() writes them
     std::string subject_claim = "sub";
     std::vector<std::string> admins;  ///< principals that have all scopes
     scope_set default_scopes;         ///< of tokens that carry none of this server
@@ -36,6 +37,12 @@ token_verdict judge_token(const jose::jwt& token, const token_rules& rules, logi
 
 /// The same claims as an introspection answers them (RFC 7662 section 2.2).
 token_verdict judge_claims(const json::object& claims, const token_rules& rules, login::clock::time_point now);
+
+/// The form in which types are compared: lower case, without "application/" (RFC 7515 section 4.1.9).
+std::string token_type(std::string_view text);
+
+/// A sentence about an issuer that is not among the trusted ones.
+std::string other_issuer(std::string_view issuer, const std::vector<std::string>& trusted);
 
 /// The principal of an issuer's subject that nobody has linked: "oauth-" and 24 hexadecimal digits.
 std::string principal_of(std::string_view issuer, std::string_view subject);

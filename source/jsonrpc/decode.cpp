@@ -1,4 +1,7 @@
+#include "jsonrpc/absent.hpp"
+#include "jsonrpc/broken_text.hpp"
 #include "jsonrpc/message.hpp"
+#include "text/ascii.hpp"
 #include "text/utf8_text.hpp"
 
 #include <array>
@@ -32,6 +35,7 @@ namespace cmcp::jsonrpc {
 namespace {
 
 constexpr std::size_t longest_in_arena = 16 * 1024;
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 // Boost.JSON reads 1e400 as infinity, which it could not write again.
 bool only_finite_numbers(const json::value& value)
@@ -47,6 +51,24 @@ bool only_finite_numbers(const json::value& value)
     return true;
 }
 
+// Half of a character, as a text has at its end that was cut by UTF-16 units. U+FFFD in its place would get into files
+// and commands without a word.
+bool ends_in_half(std::string_view text)
+{
+    if (text.size() < 6) return false;
+    const auto escape = lower_case(text.substr(text.size() - 6));
+    return escape.starts_with("\\ud") && std::string_view("89ab").find(escape[3]) != std::string_view::npos;
+}
+
+// For the library, what follows the first half is a syntax error, at the next character or at the one behind it.
+bool is_lone_surrogate(const json::error_code& failure, std::string_view text, std::size_t at)
+{
+    if (failure == json::error::illegal_leading_surrogate || failure == json::error::illegal_trailing_surrogate)
+        return true;
+    return failure == json::error::syntax && at > 0 && at <= text.size() &&
+           (ends_in_half(text.substr(0, at)) || ends_in_half(text.substr(0, at - 1)));
+}
+
 // The place is told by the byte, so that a client's author finds it in a dump.
 std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at,
                           const decode_limits& limits)
@@ -55,7 +77,19 @@ std::string parse_failure(const json::error_code& failure, std::string_view text
         return "Parse error: the message is nested deeper than " + std::to_string(limits.depth) + " levels";
     if (!is_utf8(text)) return "Parse error: the message is not valid UTF-8";
     if (failure == json::error::incomplete) return "Parse error: the message is not complete JSON";
+    if (is_lone_surrogate(failure, text, at))
+        return "Parse error: the escape before byte " + std::to_string(at) +
+               " is half of a character (a lone surrogate, as \\ud83d without \\ude00); send the whole character";
     return "Parse error: " + failure.message() + " at byte " + std::to_string(at);
+}
+
+bool valid_id(const json::value& id) { return id.is_string() || id.is_int64() || id.is_uint64(); }
+
+decode_error broken(std::string_view text, const std::string& sentence)
+{
+    auto id = id_in_broken(text);
+    make_whole(id);
+    return {rpc_code::parse_error, sentence, valid_id(id) ? std::move(id) : json::value()};
 }
 
 json::value parse(std::string_view text, const decode_limits& limits)
@@ -67,20 +101,18 @@ json::value parse(std::string_view text, const decode_limits& limits)
     if (text.size() <= longest_in_arena) parser.reset(json::make_shared_resource<message_memory>());
     json::error_code failure;
     const std::size_t read = parser.write(text, failure);
-    if (failure) throw decode_error(rpc_code::parse_error, parse_failure(failure, text, read, limits), nullptr);
+    if (failure) throw broken(text, parse_failure(failure, text, read, limits));
     json::value value = parser.release();
-    if (!only_finite_numbers(value))
-        throw decode_error(rpc_code::parse_error, "Parse error: a number is out of range", nullptr);
+    if (!only_finite_numbers(value)) throw broken(text, "Parse error: a number is out of range");
     return value;
 }
-
-bool valid_id(const json::value& id) { return id.is_string() || id.is_int64() || id.is_uint64(); }
 
 class message_reader {
 public:
     explicit message_reader(json::object& object) : object_(object)
     {
-        const auto* id = object_.if_contains("id");
+        auto* id = object_.if_contains("id");
+        if (id) make_whole(*id);
         if (id && valid_id(*id)) id_ = *id;
     }
 
@@ -120,7 +152,7 @@ private:
     json::object read_params()
     {
         auto* params = object_.if_contains("params");
-        if (!params) return {};
+        if (!params || is_absent(*params, json::kind::object)) return {};
         if (!params->is_object())
             throw decode_error(rpc_code::invalid_params, "Invalid params: `params` must be an object", id_);
         return std::move(params->get_object());
@@ -162,21 +194,62 @@ void check_batch_length(std::size_t length, const decode_limits& limits)
                            nullptr);
 }
 
+// A request that is answered with the refusal, in its turn among the others of the batch.
+request refused(decode_error error)
+{
+    request member;
+    member.id = std::move(error.id);
+    member.refusal = std::make_shared<const rpc_error>(std::move(error));
+    return member;
+}
+
+// Nothing where the text is no array whose members could be told apart.
+std::optional<payload> read_broken_batch(std::string_view text, const decode_limits& limits)
+{
+    const auto members = members_in_broken(text, limits.batch);
+    if (!members) return std::nullopt;
+    payload decoded{.batch = true, .messages = {}};
+    for (const auto member : *members) {
+        try {
+            json::value value = parse(member, limits);
+            decoded.messages.push_back(read_message(value));
+        } catch (decode_error& error) {
+            decoded.messages.push_back(refused(std::move(error)));
+        }
+    }
+    return decoded;
+}
+
+payload read_batch(json::array& members, const decode_limits& limits)
+{
+    check_batch_length(members.size(), limits);
+    payload decoded{.batch = true, .messages = {}};
+    decoded.messages.reserve(members.size());
+    for (auto& member : members) {
+        try {
+            decoded.messages.push_back(read_message(member));
+        } catch (decode_error& error) {
+            decoded.messages.push_back(refused(std::move(error)));
+        }
+    }
+    return decoded;
+}
+
 }  // namespace
 
 payload decode(std::string_view text, const decode_limits& limits)
 {
-    json::value value = parse(text, limits);
-    payload decoded;
-    auto* batch = value.if_array();
-    if (!batch) {
-        decoded.messages.push_back(read_message(value));
-        return decoded;
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    json::value value;
+    try {
+        value = parse(text, limits);
+    } catch (const decode_error&) {
+        if (auto batch = read_broken_batch(text, limits)) return std::move(*batch);
+        throw;
     }
-    check_batch_length(batch->size(), limits);
-    decoded.batch = true;
-    decoded.messages.reserve(batch->size());
-    for (auto& item : *batch) decoded.messages.push_back(read_message(item));
+    if (auto* batch = value.if_array()) return read_batch(*batch, limits);
+    payload decoded;
+    decoded.messages.push_back(read_message(value));
     return decoded;
 }
 

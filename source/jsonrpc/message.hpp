@@ -31,6 +31,7 @@ struct request {
     std::string method;
     json::object params;
     request_ids ids{};
+    std::shared_ptr<const rpc_error> refusal{};  ///< a member of a batch that is no message: the answer to it
 };
 
 struct notification {
@@ -68,9 +69,9 @@ struct decode_error : rpc_error {
     json::value id;
 };
 
-/// Decodes text into messages.
-/// Throws decode_error: parse_error (not JSON, too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the
-/// sentence names the offending member).
+/// Decodes text into messages; a byte order mark in front is read over. A bad member of a batch does not take the
+/// others with it: it is a request with a refusal, whose id may be null. Throws decode_error: parse_error (not JSON,
+/// too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the sentence names the offending member).
 payload decode(std::string_view text, const decode_limits& limits);
 
 std::string encode_result(const json::value& id, const json::object& result);

@@ -16,6 +16,7 @@ inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 inline constexpr int internal_error = -32603;
 inline constexpr int server_error = -32000;
+inline constexpr int session_not_found = -32001;             ///< as clients look for it (HTTP 404)
 inline constexpr int server_busy = -32050;                   ///< of this server: try again later (HTTP 503)
 inline constexpr int resource_not_found = -32002;            ///< revisions up to 2025-11-25
 inline constexpr int header_mismatch = -32020;               ///< 2026-07-28

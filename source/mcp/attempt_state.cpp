@@ -1,5 +1,6 @@
 #include "mcp/attempt_state.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -69,7 +70,7 @@ std::string subject_of(const stateless_request& incoming)
 
 void open_state(attempt_state& state, const stateless_request& incoming, const request_state& seal)
 {
-    const auto* sealed = incoming.params.if_contains("requestState");
+    const auto* sealed = jsonrpc::given(incoming.params, "requestState", json::kind::double_);
     if (!sealed) return;
     if (!sealed->is_string()) refuse_attempt("`requestState` must be a string");
     const auto opened = seal.open(std::string_view(sealed->get_string()));
@@ -117,7 +118,7 @@ attempt_state attempt_state::from(const stateless_request& incoming, const reque
 {
     attempt_state state;
     open_state(state, incoming, seal);
-    if (!incoming.params.contains("inputResponses")) return state;
+    if (!jsonrpc::given(incoming.params, "inputResponses", json::kind::object)) return state;
     for (const auto& member : required_object(incoming.params, "inputResponses")) {
         if (!member.value().is_object())
             refuse_attempt("`inputResponses." + std::string(member.key().substr(0, 100)) + "` must be an object");

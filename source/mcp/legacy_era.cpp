@@ -1,7 +1,9 @@
 #include "mcp/legacy_era.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "log/log.hpp"
 #include "mcp/client_meta.hpp"
 #include "mcp/icons.hpp"
 #include "mcp/legacy_channel.hpp"
@@ -32,6 +34,11 @@ struct legacy_call {
     change_hub& changes;
 };
 
+void tell_change(const session& who)
+{
+    if (who.on_change) who.on_change();
+}
+
 using legacy_function = json::object (*)(const legacy_call& call);
 
 json::object ping(const legacy_call&) { return {}; }
@@ -40,7 +47,19 @@ json::object set_level(const legacy_call& call)
 {
     const auto* level = call.params.if_contains("level");
     call.who->log_threshold = severity_from(level ? *level : json::value(), "level");
+    tell_change(*call.who);
     return {};
+}
+
+// False: there is no such resource.
+bool begin_to_observe(const std::shared_ptr<session>& who, std::string uri, const catalogue& offered,
+                      change_hub& changes)
+{
+    const auto changed = [&changes, whom = std::weak_ptr(who), uri] { changes.resource_changed(whom, uri); };
+    auto observer = offered.observe(who->who, uri, changed);
+    if (!observer) return false;
+    who->subscribed.emplace(std::move(uri), std::move(observer));
+    return true;
 }
 
 json::object subscribe(const legacy_call& call)
@@ -52,18 +71,15 @@ json::object subscribe(const legacy_call& call)
     if (subscribed.size() >= most_subscriptions_of_session)
         throw rpc_error(rpc_code::server_error, "this session has " + std::to_string(most_subscriptions_of_session) +
                                                     " subscriptions: unsubscribe from some first");
-    const auto changed = [&changes = call.changes, who = std::weak_ptr(call.who), uri] {
-        changes.resource_changed(who, uri);
-    };
-    auto observer = call.offered.observe(call.who->who, uri, changed);
-    if (!observer) refuse_resource(uri, call.who->who.protocol);
-    subscribed.emplace(std::move(uri), std::move(observer));
+    if (!begin_to_observe(call.who, uri, call.offered, call.changes)) refuse_resource(uri, call.who->who.protocol);
+    tell_change(*call.who);
     return {};
 }
 
 json::object unsubscribe(const legacy_call& call)
 {
     call.who->subscribed.erase(required_string(call.params, "uri"));
+    tell_change(*call.who);
     return {};
 }
 
@@ -215,10 +231,11 @@ json::object legacy_era::initialize(session& from, const json::object& params) c
     if (from.initialized)
         throw rpc_error(rpc_code::invalid_request, "Invalid request: the session is initialized already");
     const auto requested = parse_revision(required_string(params, "protocolVersion"));
-    from.who.client_capabilities = optional_object(params, "capabilities");
+    from.who.client_capabilities = jsonrpc::without_nulls(optional_object(params, "capabilities"));
     from.who.client_info = optional_object(params, "clientInfo");
     from.who.protocol = requested && !is_modern(*requested) ? *requested : revision::v2025_11_25;
     from.initialized = true;
+    tell_change(from);
     json::object result;
     result["protocolVersion"] = to_string(from.who.protocol);
     result["capabilities"] = capabilities_of(offered_, from.who.protocol);
@@ -229,13 +246,49 @@ json::object legacy_era::initialize(session& from, const json::object& params) c
     return result;
 }
 
+json::object legacy_era::state_of(const session& who)
+{
+    json::array subscribed;
+    for (const auto& [uri, observer] : who.subscribed) subscribed.emplace_back(uri);
+    return {{"revision", to_string(who.who.protocol)},
+            {"capabilities", who.who.client_capabilities},
+            {"client", who.who.client_info},
+            {"log_level", to_string(who.log_threshold)},
+            {"subscriptions", std::move(subscribed)}};
+}
+
+// A resource that cannot be observed any more is left out; the session goes on.
+void legacy_era::take_up(const std::shared_ptr<session>& who, const json::object& state) const
+{
+    const auto protocol = parse_revision(view_of(state, "revision"));
+    if (!protocol || is_modern(*protocol)) throw rpc_error(rpc_code::internal_error, "no revision with sessions");
+    who->who.protocol = *protocol;
+    who->who.client_capabilities = object_of(state, "capabilities");
+    who->who.client_info = object_of(state, "client");
+    const auto* level = state.if_contains("log_level");
+    who->log_threshold = severity_from(level ? *level : json::value(), "log_level");
+    who->initialized = true;
+    const auto* subscriptions = state.if_contains("subscriptions");
+    if (subscriptions == nullptr || !subscriptions->is_array()) return;
+    for (const auto& uri : subscriptions->get_array()) {
+        if (!uri.is_string()) continue;
+        try {
+            begin_to_observe(who, std::string(uri.get_string()), offered_, changes_);
+        } catch (const rpc_error& refused) {
+            log::info("subscription_lost", {{"session", who->who.session_tag}, {"reason", refused.what()}});
+        }
+    }
+}
+
 void take_notification(session& from, const jsonrpc::notification& incoming)
 {
     if (incoming.method != "notifications/cancelled") return;
-    const auto* id = incoming.params.if_contains("requestId");
-    if (!id) return;
+    const auto* named = incoming.params.if_contains("requestId");
+    if (!named) return;
+    json::value id = *named;
+    jsonrpc::make_whole(id);
     const auto running = std::find_if(from.in_flight.begin(), from.in_flight.end(),
-                                      [name = jsonrpc::write_json(*id)](const running_request* request) {
+                                      [name = jsonrpc::write_json(id)](const running_request* request) {
                                           return jsonrpc::write_json(request->id) == name;
                                       });
     if (running == from.in_flight.end()) return;

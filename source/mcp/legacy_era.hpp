@@ -20,6 +20,10 @@ public:
     awaitable<json::object> attempt_on(served_request& request, std::string node) override;
     awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
 
+    /// As server_core::state_of() and take_up().
+    static json::object state_of(const session& who);
+    void take_up(const std::shared_ptr<session>& who, const json::object& state) const;
+
 private:
     json::object initialize(session& from, const json::object& params) const;
 

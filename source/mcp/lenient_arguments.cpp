@@ -1,10 +1,12 @@
 #include "mcp/lenient_arguments.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
 #include "text/number.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -125,6 +127,39 @@ bool is_open(const json::object& schema)
     return !further || *further != false;
 }
 
+bool requires_argument(const json::object& schema, std::string_view name)
+{
+    const auto* required = schema.if_contains("required");
+    if (required == nullptr || !required->is_array()) return false;
+    const auto& names = required->get_array();
+    return std::any_of(names.begin(), names.end(), [name](const auto& each) { return each == json::value(name); });
+}
+
+json::kind kind_of(const json::object& schema)
+{
+    const auto type = type_of(schema);
+    if (type == "string") return json::kind::string;
+    if (type == "array") return json::kind::array;
+    return type == "object" ? json::kind::object : json::kind::double_;
+}
+
+// An empty text means something only where the schema lets any text pass.
+bool takes_empty_text(const json::object& schema)
+{
+    if (schema.contains("enum") || schema.contains("pattern") || number_of(schema, "minLength") > 0) return false;
+    return view_of(schema, "default").empty();
+}
+
+// An empty value that is required stays, so that the refusal says what is wrong with it.
+bool is_not_given(const json::value& value, const json::object& schema, bool required)
+{
+    if (value.is_null()) return true;
+    if (required) return false;
+    if (jsonrpc::is_absent(value, kind_of(schema))) return true;
+    const auto text = text_in(value);
+    return text && text->empty() && (type_of(schema) != "string" || !takes_empty_text(schema));
+}
+
 json::value example_value(const json::object& schema)
 {
     if (const auto* examples = schema.if_contains("examples"); examples && examples->is_array())
@@ -151,7 +186,8 @@ void take_as_meant(json::object& arguments, const json::object& schema)
         auto* value = arguments.if_contains(name);
         const auto* described = value ? property.if_object() : nullptr;
         if (!described || !described->contains("type")) continue;
-        if (value->is_null() && described->at("type").is_string() && type_of(*described) != "null")
+        const bool may_be_null = !described->at("type").is_string() || type_of(*described) == "null";
+        if (!may_be_null && is_not_given(*value, *described, requires_argument(schema, name)))
             arguments.stable_erase(arguments.find(name));
         else
             value_as_meant(*value, *described);
@@ -183,11 +219,8 @@ json::object open_schema(json::object schema)
 json::object example_arguments(const json::object& schema, std::string_view also)
 {
     json::object example;
-    const auto* required = schema.if_contains("required");
     for (const auto& [name, property] : object_of(schema, "properties")) {
-        bool shown = name == also;
-        if (required && required->is_array())
-            for (const auto& each : required->get_array()) shown = shown || each == json::value(name);
+        const bool shown = name == also || requires_argument(schema, name);
         if (shown && property.is_object()) example[name] = example_value(property.get_object());
     }
     return example;

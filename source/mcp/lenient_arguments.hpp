@@ -7,9 +7,10 @@
 
 namespace cmcp {
 
-/// Brings arguments into the form that the schema asks for where their meaning is plain: a null is not given, "5" is 5,
-/// "true" is true, a lone value is a list of one, JSON text of a list or an object is what it says. The rest stays, for
-/// the validator to refuse.
+/// Brings arguments into the form that the schema asks for where their meaning is plain: null and empty values of
+/// another kind are not given (jsonrpc/absent.hpp), nor an empty text where the schema takes none; "5" is 5, "true" is
+/// true, a lone value is a list of one, JSON text of a list or an object is what it says. The rest stays, for the
+/// validator to refuse.
 void take_as_meant(json::object& arguments, const json::object& schema);
 
 /// Takes out the arguments that a schema without further properties does not name. Returns their names.

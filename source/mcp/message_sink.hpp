@@ -13,7 +13,8 @@ struct outgoing {
 
     std::string text;  ///< serialized JSON-RPC message
     kind what = kind::notification;
-    int error_code = 0;  ///< of an error response, so that a transport can choose its HTTP status
+    int error_code = 0;     ///< of an error response, so that a transport can choose its HTTP status
+    std::string request{};  ///< the id that a response answers, as JSON
 };
 
 /// Sends JSON-RPC messages to one peer, in order. Streamable HTTP, HTTP+SSE and stdio implement it.

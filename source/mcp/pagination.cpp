@@ -1,5 +1,6 @@
 #include "mcp/pagination.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "text/encodings.hpp"
 #include "text/number.hpp"
@@ -23,9 +24,10 @@ std::string cursor_at(std::string_view list, std::size_t offset)
 
 std::size_t offset_of(std::string_view list, const json::object& params, std::size_t size)
 {
-    const auto* cursor = params.if_contains("cursor");
+    const auto* cursor = jsonrpc::given(params, "cursor", json::kind::string);
     if (!cursor) return 0;
     if (!cursor->is_string()) refuse_cursor();
+    if (cursor->get_string().empty()) return 0;  // no cursor of this server is
     const auto text = base64_decode(std::string_view(cursor->get_string()));
     const auto head = std::string(list) + ":";
     if (!text || text->substr(0, head.size()) != head) refuse_cursor();

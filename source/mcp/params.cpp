@@ -1,5 +1,6 @@
 #include "mcp/params.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/rpc_error.hpp"
 
 namespace cmcp {
@@ -29,15 +30,17 @@ std::string required_string(const json::object& params, std::string_view name)
 
 const json::object& required_object(const json::object& params, std::string_view name)
 {
+    static const json::object none;
     const auto& member = required(params, name);
+    if (const auto* list = member.if_array(); list != nullptr && list->empty()) return none;  // as PHP writes it
     if (!member.is_object()) refuse(name, "must be an object");
     return member.get_object();
 }
 
 json::object optional_object(const json::object& params, std::string_view name)
 {
-    const auto* member = params.if_contains(name);
-    if (!member || member->is_null()) return {};
+    const auto* member = jsonrpc::given(params, name, json::kind::object);
+    if (!member) return {};
     if (!member->is_object()) refuse(name, "must be an object");
     return member->get_object();
 }

@@ -12,7 +12,7 @@ namespace cmcp {
 std::string required_string(const json::object& params, std::string_view name);
 const json::object& required_object(const json::object& params, std::string_view name);
 
-/// A copy; empty when the member is absent or null.
+/// A copy; empty when the member is absent (jsonrpc/absent.hpp).
 json::object optional_object(const json::object& params, std::string_view name);
 
 /// `_meta` of the params, or nothing.

@@ -1,3 +1,4 @@
+#include "jsonrpc/absent.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
@@ -62,7 +63,7 @@ awaitable<json::object> list_prompts(catalogue& offered, served_request& call)
 awaitable<json::object> get_prompt(catalogue& offered, served_request& call)
 {
     auto& wanted = known_prompt(offered, required_string(call.params, "name"));
-    auto arguments = optional_object(call.params, "arguments");
+    auto arguments = jsonrpc::without_nulls(optional_object(call.params, "arguments"));
     check_arguments(wanted.definition(), arguments);
     json::object result = co_await wanted.get(*call.context, std::move(arguments));
     co_return describe_prompt_result(std::move(result), call.who->protocol);

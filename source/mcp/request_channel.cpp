@@ -1,5 +1,6 @@
 #include "mcp/request_channel.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
@@ -13,12 +14,13 @@ namespace {
 
 json::value progress_token(const json::object* meta)
 {
-    const auto* token = meta ? meta->if_contains("progressToken") : nullptr;
-    if (!token) return nullptr;
-    if (!token->is_string() && !token->is_int64() && !token->is_uint64())
-        throw rpc_error(rpc_code::invalid_params,
-                        "Invalid params: `_meta.progressToken` must be a string or an integer");
-    return *token;
+    const auto* sent = meta ? jsonrpc::given(*meta, "progressToken", json::kind::string) : nullptr;
+    if (!sent) return nullptr;
+    if (!sent->is_string() && !sent->is_number())
+        throw rpc_error(rpc_code::invalid_params, "Invalid params: `_meta.progressToken` must be a string or a number");
+    json::value token = *sent;
+    jsonrpc::make_whole(token);
+    return token;
 }
 
 json::value number(double value)

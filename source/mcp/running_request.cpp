@@ -1,5 +1,6 @@
 #include "mcp/running_request.hpp"
 
+#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "mcp/request_record.hpp"
 
@@ -45,14 +46,15 @@ void running_request::end_early(const std::string& why)
 
 outgoing answer_of(const json::value& id, const rpc_error& error)
 {
-    return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code};
+    return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code, jsonrpc::write_json(id)};
 }
 
 outgoing answer_of(const json::value& id, const outcome& done)
 {
     if (done.error) return answer_of(id, *done.error);
     static const json::object nothing;
-    return {jsonrpc::encode_result(id, done.result ? *done.result : nothing), outgoing::kind::response};
+    return {jsonrpc::encode_result(id, done.result ? *done.result : nothing), outgoing::kind::response, 0,
+            jsonrpc::write_json(id)};
 }
 
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)

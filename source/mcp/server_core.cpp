@@ -75,6 +75,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from)
     {
         auto& rules = rules_of(incoming, from);
+        const auto no_message = std::move(incoming.refusal);
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
         request->reply = std::move(from.reply);
@@ -84,6 +85,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         outcome done;
         std::string why_unrecorded;
         try {
+            if (no_message) throw *no_message;
             rules.check(*request);
             why_unrecorded = why_not_recorded(*request);
             if (!why_unrecorded.empty()) throw rpc_error(rpc_code::server_busy, why_unrecorded);
@@ -192,6 +194,14 @@ std::weak_ptr<canceller> server_core::start(jsonrpc::message incoming, peer from
 }
 
 void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
+
+json::object server_core::state_of(const session& who) { return legacy_era::state_of(who); }
+
+void server_core::take_up(const std::shared_ptr<session>& who, const json::object& state)
+{
+    watch(who);
+    self_->legacy.take_up(who, state);
+}
 
 void server_core::on_session_end(std::function<void(const caller&)> ended)
 {

@@ -107,6 +107,14 @@ public:
     /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
 
+    /// The part of an initialized session that another process needs to go on with it: its revision, client, log level
+    /// and subscriptions.
+    static json::object state_of(const session& who);
+
+    /// Goes on with a session whose `who` names its principal, and watches it. Throws rpc_error where `state` is none
+    /// of state_of().
+    void take_up(const std::shared_ptr<session>& who, const json::object& state);
+
     /// `ended` is called with each session that its transport has dropped; not at the end of the server.
     void on_session_end(std::function<void(const caller&)> ended);
     void session_ended(const caller& who);

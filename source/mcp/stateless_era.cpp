@@ -1,5 +1,6 @@
 #include "mcp/stateless_era.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
@@ -23,15 +24,16 @@ constexpr std::size_t most_subscriptions = 1000;
 constexpr std::int64_t list_lifetime_ms = 60'000;
 
 // SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run;
-// `own_tools`: principals are shown tools of their own.
-void add_cache_hints(json::object& result, std::string_view method, bool own_tools)
+// `own_tools`: principals are shown tools of their own; `own_format`: this client gets tools without output schemas.
+void add_cache_hints(json::object& result, std::string_view method, bool own_tools, bool own_format)
 {
     const bool of_caller = method == "resources/list" || method == "resources/read";
     const bool of_tools = method == "server/discover" || method == "tools/list";
     const bool lasting = of_tools || method == "prompts/list" || method == "resources/templates/list";
     if (!of_caller && !lasting) return;
     result["ttlMs"] = lasting ? list_lifetime_ms : 0;
-    result["cacheScope"] = of_caller || (of_tools && own_tools) ? "private" : "public";
+    const bool own_list = (of_tools && own_tools) || (method == "tools/list" && own_format);
+    result["cacheScope"] = of_caller || own_list ? "private" : "public";
 }
 
 void add_server_info(json::object& result, const server_identity& identity)
@@ -53,7 +55,7 @@ bool flag(const json::object& filter, std::string_view name)
 std::set<std::string, std::less<>> names_in(const json::object& filter, std::string_view member)
 {
     std::set<std::string, std::less<>> names;
-    const auto* list = filter.if_contains(member);
+    const auto* list = jsonrpc::given(filter, member, json::kind::array);
     if (!list) return names;
     const std::string sentence = "Invalid params: `notifications." + std::string(member) +
                                  "` must be an array of at most " + std::to_string(most_subscriptions) + " strings";
@@ -98,7 +100,8 @@ job_record description_of(const stateless_request& request)
 std::chrono::milliseconds patience(const stateless_request& request, const task_limits& limits)
 {
     if (!declares_tasks(request.own)) return std::chrono::milliseconds(0);
-    return request.meta().contains("progressToken") ? std::chrono::milliseconds(0) : limits.after;
+    return jsonrpc::given(request.meta(), "progressToken", json::kind::string) ? std::chrono::milliseconds(0)
+                                                                               : limits.after;
 }
 
 json::object result_of_work(outcome ending)
@@ -204,7 +207,7 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     if (!request.context) {
         if (request.method == "server/discover") return finished(discover(request.own));
         if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
-        if (request.method == "tools/call" && request.params.contains("requestState"))
+        if (request.method == "tools/call" && jsonrpc::given(request.params, "requestState", json::kind::double_))
             if (auto state = attempt_state::from(request, states_); !state.job.empty())
                 return go_on(tasks_, request, std::move(state), states_);
         if (may_go_on(request)) return attempt_detachable(request);
@@ -263,7 +266,8 @@ void stateless_era::complete(const served_request& request, json::object& result
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
         add_cache_hints(result, request.method,
-                        offered_.tools.profiles().by_principal() || !request.who->principal.empty());
+                        offered_.tools.profiles().by_principal() || !request.who->principal.empty(),
+                        formatted_for_client(*request.who, offered_.format));
     }
     add_server_info(result, offered_.identity);
 }

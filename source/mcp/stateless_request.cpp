@@ -1,5 +1,6 @@
 #include "mcp/stateless_request.hpp"
 
+#include "jsonrpc/absent.hpp"
 #include "mcp/params.hpp"
 #include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
@@ -38,10 +39,10 @@ void stateless_request::read_meta()
     const auto& meta = required_object(params, "_meta");
     own.protocol = supported_revision(required_string(meta, reserved_name::protocol_version));
     if (spoken) own.protocol = *spoken;
-    own.client_capabilities = required_object(meta, reserved_name::client_capabilities);
+    own.client_capabilities = jsonrpc::without_nulls(required_object(meta, reserved_name::client_capabilities));
     own.client_info = optional_object(meta, reserved_name::client_info);
-    if (const auto* level = meta.if_contains(reserved_name::log_level))
-        log_level = severity_from(*level, reserved_name::log_level);
+    const auto* level = jsonrpc::given(meta, reserved_name::log_level, json::kind::object);
+    if (level != nullptr) log_level = severity_from(*level, reserved_name::log_level);
     who = &own;
 }
 

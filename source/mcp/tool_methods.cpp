@@ -161,13 +161,20 @@ awaitable<json::object> list_tools(catalogue& offered, served_request& call)
     co_return page_of(std::move(tools), "tools", call.params);
 }
 
+// Models write the arguments as text, and some clients pass that on unread.
+json::object arguments_of(const json::object& params)
+{
+    auto read = jsonrpc::read_value(view_of(params, "arguments"));
+    return read && read->is_object() ? std::move(read->get_object()) : optional_object(params, "arguments");
+}
+
 awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
     auto& facts = call.facts;
     const auto name = required_string(call.params, "name");
     auto& wanted = known_tool(offered, name, call.is_code);
     check_task_use(wanted.definition(), call);
-    auto arguments = optional_object(call.params, "arguments");
+    auto arguments = arguments_of(call.params);
     facts.note_arguments(arguments);
     auto wait = no_wait;
     if (offered.begin_call) wait = co_await offered.begin_call(call.who->principal, !call.passed_on);

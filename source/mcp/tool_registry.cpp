@@ -1,6 +1,7 @@
 #include "mcp/tool_registry.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "mcp/dropped_arguments.hpp"
 #include "mcp/lenient_arguments.hpp"
 #include "mcp/schema_validator.hpp"
 
@@ -88,10 +89,12 @@ std::string tool_registry::validate(std::string_view name, json::object& argumen
 {
     const auto known = by_name_.find(name);
     if (known == by_name_.end()) return {};
-    const auto& schema = known->second.item->definition().input_schema;
+    const auto& definition = known->second.item->definition();
+    const auto& schema = definition.input_schema;
     take_as_meant(arguments, schema);
     auto misfit = known->second.schema.check(arguments);
-    return misfit.empty() ? misfit : with_advice(std::move(misfit), schema, arguments);
+    if (!misfit.empty()) return with_advice(std::move(misfit), schema, arguments);
+    return definition.annotations.read_only ? std::string() : dropped_arguments(arguments, schema);
 }
 
 }  // namespace cmcp

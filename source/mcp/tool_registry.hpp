@@ -29,7 +29,7 @@ public:
 
     /// Empty when `arguments` fits the tool's input schema, else a sentence that names the offending field and shows
     /// arguments that would do. Arguments are taken as they are meant (take_as_meant()); those that the schema does not
-    /// name stay.
+    /// name stay, but those of which dropped_arguments() says that they may not be left out.
     std::string validate(std::string_view name, json::object& arguments) const;
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 

@@ -27,6 +27,16 @@ std::string base64_encode(std::string_view bytes);
 /// Nothing when the text is not canonical base64 with padding.
 std::optional<std::string> base64_decode(std::string_view text);
 
+/// Bytes, or what is wrong with the text: the end of a sentence that begins with its name.
+struct decoded_content {
+    std::string bytes;
+    std::string problem;  ///< empty: none
+};
+
+/// The contents of files as libraries write them: white space, missing padding, both alphabets of RFC 4648 and the head
+/// of a data URL are taken. Not for what this server has made itself, of which there is one form.
+decoded_content decode_content(std::string_view text);
+
 /// RFC 4648 section 5, without padding.
 std::string base64url_encode(std::string_view bytes);
 

@@ -19,7 +19,7 @@ admin_viewer viewer_of(const http_request& request, const admin_pages& self)
 // A member passes on what its client has sent, and means this server.
 std::optional<std::string> node_named_by(const http_request& request, const admin_pages& self)
 {
-    auto node = request.member ? std::nullopt : request.parameter("node");
+    auto node = request.member ? std::nullopt : request.filled_parameter("node");
     if (node && !is_administrator(request, self))
         throw gateway_error(403, "Only an administrator may ask for a server: it needs the scope mcp:admin.");
     return node;
@@ -38,7 +38,7 @@ admin_page page_of(const http_request& request)
     if (!page.sort.empty() && page.sort != "used" && page.sort != "disk" && page.sort != "id")
         throw gateway_error(400, "sort must be id, used (the latest first) or disk (the largest first).",
                             "InvalidArgument");
-    const auto limit = request.parameter("limit");
+    const auto limit = request.filled_parameter("limit");
     if (!limit) return page;
     const auto number = read_number<std::size_t>(*limit);
     if (!number || *number < 1 || *number > most)

@@ -125,6 +125,14 @@ void add_landing_page(router& routes, const settings& config, readiness_check re
          .access = route_access::open,
          .html_only = true,
          .rpc_errors = true});
+    if (!config.jupyter_api) return;
+    // Pages of a Jupyter server. Programs look there for a login: another status than 200 is one to VS Code.
+    for (const auto* path : {"/tree", "/lab"})
+        routes.add(
+            {.methods = {"GET", "HEAD"},
+             .path = path,
+             .serve = [&config, ready, details](exchange& x) { return serve_landing_page(x, config, ready, details); },
+             .access = route_access::open});
 }
 
 }  // namespace cmcp

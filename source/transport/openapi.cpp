@@ -69,12 +69,20 @@ json::object described(const route_operation& operation)
     return item;
 }
 
+// A profile is named for a model: no model is to administer the server, and importers bound their number.
+bool is_described(const route_operation& operation, bool tools_alone)
+{
+    return !tools_alone || operation.path.starts_with("/mcp/tools/");
+}
+
 json::object paths_of(const router& routes, const http_request& asked_by)
 {
+    const bool tools_alone = asked_by.filled_parameter("profile").has_value();
     json::object paths;
     for (const auto& entry : routes.all()) {
         if (!entry.operations) continue;
         for (const auto& operation : entry.operations(asked_by)) {
+            if (!is_described(operation, tools_alone)) continue;
             auto& path = paths[operation.path];
             if (!path.is_object()) path.emplace_object();
             path.as_object()[lower_case(entry.methods.front())] = described(operation);

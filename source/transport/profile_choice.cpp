@@ -5,7 +5,7 @@ namespace cmcp {
 std::string profile_of(const http_request& request)
 {
     const auto own = request.who ? request.who->profile : std::string();
-    return request.query.empty() ? own : request.parameter("profile").value_or(own);
+    return request.query.empty() ? own : request.filled_parameter("profile").value_or(own);
 }
 
 // A client of an authorization server can ask for more scopes when it meets a tool that needs them.

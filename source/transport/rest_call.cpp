@@ -3,10 +3,12 @@
 #include "async/canceller.hpp"
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
+#include "jsonrpc/absent.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/client_meta.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
+#include "transport/profile_choice.hpp"
 #include "transport/rest_reply.hpp"
 #include "transport/rest_sink.hpp"
 #include "transport/sse_frame.hpp"
@@ -164,6 +166,7 @@ std::optional<http_reply> read_arguments(http_request& request, std::size_t dept
     json::error_code failure;
     json::value parsed = json::parse(body, failure, {}, limits);
     if (failure) return error_reply(400, "The body is not JSON: " + failure.message() + ".");
+    if (jsonrpc::is_absent(parsed, json::kind::object)) return std::nullopt;
     if (!parsed.is_object()) return error_reply(400, "The body must be a JSON object with the tool's arguments.");
     into = std::move(parsed.get_object());
     return std::nullopt;

@@ -116,7 +116,7 @@ awaitable<> move_bytes(std::shared_ptr<connected> both, http_request& request, c
 
 std::uint16_t size_of(const http_request& request, std::string_view name, std::uint16_t otherwise)
 {
-    const auto text = request.parameter(name);
+    const auto text = request.filled_parameter(name);
     if (!text) return otherwise;
     const auto number = read_number<std::uint16_t>(*text);
     if (!number || *number < 1 || *number > most_characters)
@@ -127,7 +127,7 @@ std::uint16_t size_of(const http_request& request, std::string_view name, std::u
 
 awaitable<std::unique_ptr<gateway_shell>> open(const http_request& request, shell_gateway& shells)
 {
-    auto sandbox = request.parameter("sandbox_id");
+    auto sandbox = request.filled_parameter("sandbox_id");
     if (!sandbox) sandbox = request.parameter("sandbox_name");
     if (!sandbox || sandbox->empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
     const auto columns = size_of(request, "cols", 80), rows = size_of(request, "rows", 24);

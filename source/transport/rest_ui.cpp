@@ -57,13 +57,21 @@ json::array nodes_of(const settings& config)
     return names;
 }
 
-// `everything`: as admin_viewer. `named`: callers have names here.
+// A visitor who has not logged in yet is no refused login. `everything`: as admin_viewer. `named`: callers have names
+// here.
 awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
 {
     const auto& request = x.request();
     const bool admin = request.who && request.who->scopes.covers(scope::admin);
     const auto* browser = from->browsers.find(request);
     json::object session;
+    http_reply reply;
+    reply.with("Cache-Control", "no-store");
+    session["logged_in"] = request.who != nullptr;
+    if (!request.who) {
+        reply.body = jsonrpc::write_json(session);
+        return x.reply(std::move(reply));
+    }
     session["principal"] = request.principal;
     session["named"] = from->config.callers_have_names();
     session["everything"] = admin && (!request.principal.empty() || from->admits_nameless);
@@ -76,9 +84,7 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
     session["by_cookie"] = browser != nullptr;
     session["csrf"] = browser != nullptr ? browser->csrf : "";
     session["version"] = CMCP_VERSION;
-    http_reply reply;
     reply.body = jsonrpc::write_json(session);
-    reply.with("Cache-Control", "no-store");
     return x.reply(std::move(reply));
 }
 
@@ -91,6 +97,7 @@ void add_ui_routes(router& routes, ui_sources from)
     routes.add({.methods = {"GET"},
                 .path = "/ui/session",
                 .serve = [self](exchange& x) { return give_session(x, self); },
+                .by_strangers = true,
                 .by_browser = true});
     add_login_routes(routes, *self);
 }

@@ -82,6 +82,7 @@ void link_messages::take_progress(const json::object& params)
 // No capability was declared, so a server that follows the protocol asks for nothing but a sign of life.
 void link_messages::take_request(const jsonrpc::request& what)
 {
+    if (what.refusal) throw jsonrpc::decode_error(what.refusal->code, what.refusal->what(), what.id);
     if (!reply || ++replies_ > most_replies) return;
     if (what.method == "ping") return reply(jsonrpc::encode_result(what.id, {}));
     const rpc_error refusal(rpc_code::method_not_found, "This client answers no requests but ping.");

@@ -40,6 +40,42 @@ TEST_CASE("a bad value stops the start with key, value, place and what is allowe
     CHECK(holds(c.refusal(), "a whole number from 0 to 65535"));
 }
 
+TEST_CASE("an address where a host is wanted, and the other way round, is refused with the form to write")
+{
+    const std::vector<std::array<std::string, 3>> cases{
+        {"MCP_PUBLIC_URL", "tools.example.net/x", "write https://tools.example.net/x"},
+        {"WEB_SEARCH_URL", "searx.local:8080", "write https://searx.local:8080"},
+        {"SANDBOX_NETWORK", "https://pypi.example/simple", "write pypi.example in place of"},
+        {"SANDBOX_NETWORK_ALLOWED", "a.example,http://*.b.example:8080", "write *.b.example:8080 in place of"},
+        {"WEB_ALLOWED_DOMAINS", "*,!http://bad.example/", "write !bad.example in place of"},
+        {"WEB_ALLOWED_PRIVATE", "box.local/", "write box.local in place of"},
+        {"MCP_ALLOWED_HOSTS", "https://mcp.example.net", "write mcp.example.net in place of"},
+        {"MCP_ALLOWED_ORIGINS", "localhost:5173", "write https://localhost:5173 or http://localhost:5173"},
+        {"MCP_PUBLIC_URL", "https://mcp.example.net:70000/x", "a number from 1 to 65535"},
+        {"PYPI_INDEX_URL", "https://me:pass@pypi.local:http/simple", "a number from 1 to 65535"},
+        {"SANDBOX_NETWORK_ALLOWED", "*,pypi.example:https", "pypi.example:https has no such port"},
+        {"WEB_ALLOWED_PRIVATE", "10.0.0.0/8:0", "10.0.0.0/8:0 has no such port"},
+        {"MCP_ALLOWED_ORIGINS", "http://localhost:5173/app", "write http://localhost:5173 in place of"}};
+    for (const auto& [name, value, advice] : cases) {
+        config_case c;
+        c.from.command_line = {{name, value, "--set"}};
+        INFO(name << "=" << value << ": " << c.refusal());
+        CHECK(holds(c.refusal(), advice));
+    }
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"WEB_ALLOWED_PRIVATE", "10.0.0.0/8,box:80"},
+                                                          {"WEB_ALLOWED_PRIVATE", "10.0.0.0/8:443,fd00::1,[::1]:8080"},
+                                                          {"MCP_PUBLIC_URL", "http://[::1]:8000/x"},
+                                                          {"MCP_PUBLIC_URL", "HTTPS://mcp.example.net/x"},
+                                                          {"MCP_ALLOWED_ORIGINS", "*"},
+                                                          {"MCP_ALLOWED_ORIGINS", "HTTPS://App.Example/,null"}}) {
+        config_case c;
+        c.from.command_line = {{name, value, "--set"}};
+        INFO(name << "=" << value);
+        CHECK(c.refusal().empty());
+    }
+}
+
 TEST_CASE("each kind of value refuses what it does not allow")
 {
     const std::vector<std::pair<std::string, std::string>> bad{

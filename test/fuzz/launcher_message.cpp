@@ -72,6 +72,7 @@ void check_message(std::string_view message)
             return;
         case message_kind::hello:
         case message_kind::prepared:
+        case message_kind::stops:
             if (decode_text(encode_text(kind_of(message), decode_text(message))) != decode_text(message)) std::abort();
     }
 }

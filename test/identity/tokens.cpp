@@ -3,6 +3,8 @@
 #include "test/support/catch.hpp"
 #include "text/signature.hpp"
 
+#include <openssl/evp.h>
+
 using namespace cmcp;
 using namespace cmcp::test;
 
@@ -77,13 +79,128 @@ TEST_CASE("algorithms of all kinds of keys are taken")
     CHECK(as.takes(by(rig::ec_key(), {{"alg", "ES256"}, {"typ", "AT+JWT"}})));  // names no key: the one that fits
 }
 
+namespace {
+
+// A key of an Edwards curve, which signs as RFC 8037 says.
+class edwards_pair {
+public:
+    edwards_pair(int type, std::string curve) : curve_(std::move(curve))
+    {
+        EVP_PKEY* fresh = nullptr;
+        const std::unique_ptr<EVP_PKEY_CTX, decltype(&::EVP_PKEY_CTX_free)> context(
+            ::EVP_PKEY_CTX_new_id(type, nullptr), &::EVP_PKEY_CTX_free);
+        if (::EVP_PKEY_keygen_init(context.get()) != 1 || ::EVP_PKEY_keygen(context.get(), &fresh) != 1)
+            throw std::runtime_error("no key");
+        key_.reset(fresh, ::EVP_PKEY_free);
+    }
+
+    json::object jwk() const
+    {
+        std::size_t size = 0;
+        ::EVP_PKEY_get_raw_public_key(key_.get(), nullptr, &size);
+        std::string bytes(size, '\0');
+        ::EVP_PKEY_get_raw_public_key(key_.get(), reinterpret_cast<unsigned char*>(bytes.data()), &size);
+        return {{"kty", "OKP"}, {"crv", curve_}, {"x", base64url_encode(bytes)}, {"kid", curve_}};
+    }
+
+    std::string sign(std::string_view algorithm) const
+    {
+        const json::object header{{"alg", algorithm}, {"typ", "at+jwt"}, {"kid", curve_}};
+        const auto input = part(header) + "." + part(rig::good_claims());
+        const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(), &::EVP_MD_CTX_free);
+        std::string signature(128, '\0');
+        std::size_t size = signature.size();
+        ::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get());
+        if (::EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                             reinterpret_cast<const unsigned char*>(input.data()), input.size()) != 1)
+            throw std::runtime_error("no signature");
+        signature.resize(size);
+        return input + "." + base64url_encode(signature);
+    }
+
+private:
+    std::string curve_;
+    std::shared_ptr<EVP_PKEY> key_;
+};
+
+std::string refusal_of(rig& as, const std::string& token) { return as.judge(token).problem; }
+
+}  // namespace
+
+TEST_CASE("signatures of Edwards curves are taken under the old name and the new ones")
+{
+    const edwards_pair small(EVP_PKEY_ED25519, "Ed25519"), large(EVP_PKEY_ED448, "Ed448");
+    const auto key = jose::public_key::read(small.jwk()), other = jose::public_key::read(large.jwk());
+    REQUIRE(key);
+    REQUIRE(other);
+    const auto fits = [](const jose::public_key& by, const std::string& token) {
+        const auto read = jose::read_jwt(token);
+        return read && by.verifies(*read);
+    };
+    CHECK(fits(*key, small.sign("EdDSA")));
+    CHECK(fits(*key, small.sign("Ed25519")));
+    CHECK(fits(*other, large.sign("EdDSA")));
+    CHECK(fits(*other, large.sign("Ed448")));
+    CHECK_FALSE(fits(*key, small.sign("Ed448")));
+    CHECK_FALSE(fits(*key, small.sign("ES256")));
+    CHECK_FALSE(fits(*key, large.sign("EdDSA")));
+    auto cut = small.sign("EdDSA");
+    cut[cut.size() - 10] = cut[cut.size() - 10] == 'A' ? 'B' : 'A';
+    CHECK_FALSE(fits(*key, cut));
+    auto odd = small.jwk();
+    odd["x"] = "AAAA";
+    CHECK_FALSE(jose::public_key::read(odd));
+    odd = small.jwk();
+    odd["crv"] = "X25519";
+    CHECK_FALSE(jose::public_key::read(odd));
+    CHECK(key->thumbprint() != other->thumbprint());
+}
+
+TEST_CASE("AUTH_TOKEN_TYPES is compared without regard to case and to application/")
+{
+    for (const auto* types : {"JWT", "jwt", "application/JWT", "Application/Jwt"}) {
+        rig as([types](settings& config) { config.auth_token_types = {"at+jwt", types}; });
+        for (const auto* typ : {"JWT", "jwt", "application/jwt", "at+jwt"})
+            CHECK(as.takes(by(rig::rsa_key(), rig::with(rig::good_header(), "typ", typ))));
+        CHECK_FALSE(as.takes(by(rig::rsa_key(), rig::with(rig::good_header(), "typ", "id+jwt"))));
+    }
+}
+
+TEST_CASE("a refused token is told what is missing and what is trusted")
+{
+    rig as;
+    const auto without_aud = rig::rsa_key().sign(rig::good_header(), rig::without(rig::good_claims(), "aud"));
+    CHECK(refusal_of(as, without_aud).find("no aud") != std::string::npos);
+    const auto slash = refusal_of(as, rig::token_with("iss", std::string(rig::name) + "/"));
+    CHECK(slash.find(std::string(rig::name) + "/ is not trusted") != std::string::npos);
+    CHECK(slash.find("AUTH_ISSUERS is " + std::string(rig::name)) != std::string::npos);
+    CHECK(slash.find("slash") != std::string::npos);
+    CHECK(refusal_of(as, rig::token_with("iss", "https://x.example")).find("slash") == std::string::npos);
+}
+
+TEST_CASE("a token without aud is taken where its client is named for that")
+{
+    rig as([](settings& config) { config.auth_audiences = {"client_id:pool-7"}; });
+    const auto of_client = [](const char* client) {
+        return rig::rsa_key().sign(rig::good_header(),
+                                   rig::with(rig::without(rig::good_claims(), "aud"), "client_id", client));
+    };
+    CHECK(as.takes(of_client("pool-7")));
+    CHECK_FALSE(as.takes(of_client("pool-8")));
+    CHECK_FALSE(as.takes(rig::rsa_key().sign(
+        rig::good_header(), rig::with(rig::with(rig::good_claims(), "aud", "x"), "client_id", "pool-7"))));
+}
+
 TEST_CASE("audiences: each endpoint of this server, its address, and those of the settings")
 {
     rig as([](settings& config) { config.auth_audiences = {"api://mcp"}; });
-    for (const auto* good : {"https://mcp.example.org", "https://mcp.example.org/", "https://mcp.example.org/mcp",
-                             "https://mcp.example.org/sse", "api://mcp"})
+    for (const auto* good :
+         {"https://mcp.example.org", "https://mcp.example.org/", "https://mcp.example.org/mcp",
+          "https://mcp.example.org/mcp/", "https://mcp.example.org/sse", "https://mcp.example.org/sse/", "api://mcp"})
         CHECK(as.takes(rig::token_with("aud", good)));
     CHECK(as.takes(rig::token_with("aud", json::array{"https://other.example", "api://mcp"})));
+    const auto refusal = refusal_of(as, rig::token_with("aud", json::array{"https://other.example", "\"api:\n"}));
+    CHECK(refusal.find("[https://other.example,api:n] is neither") != std::string::npos);
     for (const auto* bad :
          {"", "https://mcp.example.org:8443/mcp", "https://mcp.example.org.evil.example/mcp",
           "https://MCP.example.org/mcp2", "http://mcp.example.org/mcp", "https://other.example", "mcp.example.org"})

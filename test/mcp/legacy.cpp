@@ -117,10 +117,12 @@ TEST_CASE("results are text, JSON or both, by revision, client and setting")
     };
     using enum result_format;
     const row rows[] = {{"2024-11-05", "test", automatic, true, false},
-                        {"2025-03-26", "claude-code", automatic, true, false},
+                        {"2025-03-26", "claude-code", automatic, false, false},
                         {"2025-06-18", "test", automatic, false, true},
                         {"2025-11-25", "test", automatic, false, true},
                         {"2025-11-25", "claude-code", automatic, false, false},
+                        {"2025-06-18", "Visual Studio Code - Insiders", automatic, false, false},
+                        {"2025-06-18", "opencoder", automatic, false, true},
                         {"2025-11-25", "test", text, false, false},
                         {"2024-11-05", "test", text, false, false},
                         {"2025-11-25", "claude-code", result_format::json, true, true},
@@ -271,4 +273,30 @@ TEST_CASE("sessions are told when the tools change")
     server.core.watch(server.client);
     add(server, "new_one", echo);
     CHECK(server.next().at("method").as_string() == "notifications/tools/list_changed");
+}
+
+TEST_CASE("what clients write for nothing is nothing")
+{
+    for (const char* empty : {"null", "[]", "{}", "\"\""}) {
+        INFO(empty);
+        harness server;
+        add(server, "echo", echo);
+        json::object params{{"protocolVersion", "2025-06-18"}};
+        params["capabilities"] = params["clientInfo"] = params["_meta"] = json::parse(empty);
+        REQUIRE(server.request("initialize", params).contains("result"));
+        server.notify("notifications/initialized");
+        CHECK(server.request("tools/list", {{"cursor", json::parse(empty)}}).contains("result"));
+        json::object call{{"name", "echo"}, {"arguments", json::parse(empty)}};
+        CHECK(server.request("tools/call", call).contains("result"));
+    }
+    harness server;
+    add(server, "echo", echo);
+    server.initialize();
+    const json::object as_text{{"name", "echo"}, {"arguments", R"( {"text": "hi"} )"}};
+    CHECK(json::serialize(server.request("tools/call", as_text)).find("hi") != std::string::npos);
+    for (const char* wrong : {"\"x\"", "\"[1]\"", "\"{\"", "[1]", "5"}) {
+        CHECK(error_code(server.request("tools/list", {{"cursor", json::parse(wrong)}})) == rpc_code::invalid_params);
+        CHECK(error_code(server.request("tools/call", {{"name", "echo"}, {"arguments", json::parse(wrong)}})) ==
+              rpc_code::invalid_params);
+    }
 }

@@ -16,6 +16,9 @@ constexpr auto drawing = R"({"type":"object","additionalProperties":false,"requi
     "tags":{"type":"array","items":{"type":"string"}},
     "points":{"type":"array","items":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},
     "style":{"type":"object","properties":{"width":{"type":"integer"},"bold":{"type":"boolean"}}},
+    "speed":{"type":"string","default":"fast"},
+    "label":{"type":"string","minLength":1},
+    "free":{"type":"string"},
     "extra":{"description":"anything"},
     "either":{"type":["string","null"]}}})";
 
@@ -53,6 +56,12 @@ TEST_CASE("arguments are taken as they are meant")
         {R"({"points":"[{\"x\":1}]"})", R"({"points":[{"x":1}]})"},
         {R"({"style":"{\"width\":\"3\"}"})", R"({"style":{"width":3}})"},
         {R"({"extra":null,"either":null})", R"({"extra":null,"either":null})"},
+        {R"({"count":"","size":" ","filled":"","tags":"","style":""})", "{}"},
+        {R"({"count":[],"size":{},"filled":[],"tags":{},"style":[]})", "{}"},
+        {R"({"tags":[],"style":{}})", R"({"tags":[],"style":{}})"},
+        {R"({"color":"","speed":"","label":"","free":""})", R"({"free":""})"},
+        {R"({"free":[]})", "{}"},
+        {R"({"style":{"width":"","bold":null}})", R"({"style":{}})"},
     };
     for (const auto& [arguments, taken] : pairs) CHECK(meant(arguments) == taken);
 }
@@ -63,6 +72,34 @@ TEST_CASE("arguments that cannot be meant stay as they are")
          {R"({"count":"five"})", R"({"count":"nan"})", R"({"count":5.5})", R"({"size":"inf"})", R"({"filled":"maybe"})",
           R"({"filled":2})", R"({"title":{}})", R"({"title":[]})", R"({"color":"green"})", R"({"style":"{"})"})
         CHECK(meant(arguments) == json::serialize(json::parse(arguments)));
+}
+
+TEST_CASE("an empty value that is required stays, for the refusal to name it")
+{
+    CHECK(meant(R"({"title":""})") == R"({"title":""})");
+    CHECK(meant(R"({"title":[]})") == R"({"title":[]})");
+    CHECK(meant(R"({"title":null})") == "{}");
+}
+
+TEST_CASE("a tool that changes things refuses arguments that would be left out and mean another target")
+{
+    tool_registry tools;
+    tools.add(std::make_unique<test_tool>("draw", echo, drawing));
+    const auto refused = [&tools](const char* more) {
+        return !tools.validate("draw", parse(std::string(R"({"title":"a",)") + more + "}")).empty();
+    };
+    for (const char* more :
+         {R"("sandbox_id":"sbx")", R"("sandboxId":"sbx")", R"("cwd":"/x")", R"("working_directory":"x")",
+          R"("dry_run":true)", R"("dryRun":"true")", R"("recursive":true)", R"("append":true)", R"("mode":"a")",
+          R"("overwrite":false)", R"("exclude":["x"])", R"("insert_line":3)"})
+        CHECK(refused(more));
+    for (const char* more : {R"("sandbox_id":null)", R"("sandbox_id":"")", R"("dry_run":false)", R"("recursive":false)",
+                             R"("overwrite":true)", R"("mode":"w")", R"("comment":"x")", R"("sessionId":"x")",
+                             R"("exclude":[])", R"("append":"false")"})
+        CHECK_FALSE(refused(more));
+    const auto sentence = tools.validate("draw", parse(R"({"title":"a","workdir":"x"})"));
+    CHECK(sentence.find("`workdir`") != std::string::npos);
+    CHECK(sentence.find("nothing was done") != std::string::npos);
 }
 
 TEST_CASE("a refusal shows arguments that would do, and names those that are not known")

@@ -63,6 +63,27 @@ TEST_CASE("discovery describes the server and may be cached")
     CHECK_FALSE(later.at("_meta").as_object().at(reserved_name::server_info).as_object().contains("icons"));
 }
 
+TEST_CASE("clients that show a model the object alone get text and a list of their own in this revision, too")
+{
+    harness server;
+    add(server, "echo", echo);
+    const auto asked_by = [&](std::string_view client, std::string method, json::object params) {
+        json::object meta;
+        meta[reserved_name::client_info] = json::object{{"name", client}, {"version", "2"}};
+        params["_meta"] = std::move(meta);
+        return result_of(server.modern(std::move(method), std::move(params)));
+    };
+    for (const auto* client : {"claude-code", "opencode", "test"}) {
+        const bool own = std::string_view(client) != "test";
+        INFO(client);
+        const auto called = asked_by(client, "tools/call", parse(R"({"name":"echo","arguments":{"a":1}})"));
+        CHECK(called.contains("structuredContent") != own);
+        CHECK(called.at("content").as_array().at(0).as_object().at("text").as_string() == "a: 1");
+        CHECK(asked_by(client, "tools/list", {}).at("cacheScope").as_string() == (own ? "private" : "public"));
+        CHECK(asked_by(client, "server/discover", {}).at("cacheScope").as_string() == "public");
+    }
+}
+
 TEST_CASE("tools have the icon of what they need, in revisions that know icons")
 {
     harness server;
@@ -119,7 +140,7 @@ TEST_CASE("answers that are no objects are refused")
     harness server;
     add(server, "ask", ask_twice);
     auto params = call_params("ask");
-    for (const json::value& bad : {json::value(), json::value(5), json::parse(R"({"first":5})")}) {
+    for (const json::value& bad : {json::value("x"), json::value(5), json::parse(R"({"first":5})")}) {
         params["inputResponses"] = bad;
         CHECK(error_code(server.modern("tools/call", params, parse(R"({"elicitation":{}})"))) ==
               rpc_code::invalid_params);

@@ -103,3 +103,24 @@ TEST_CASE("a bad progress token is named")
     const auto response = server.request("tools/call", with_token(true));
     CHECK(error_text(response).find("progressToken") != std::string::npos);
 }
+
+TEST_CASE("a progress token comes back with its value, and what stands for nothing is none")
+{
+    harness server;
+    add(server, "report", report);
+    server.initialize();
+    for (const auto& [token, echoed] : {std::pair("1.0", "1"), std::pair("2.5", "2.5E0"), std::pair("\"\"", "\"\"")}) {
+        server.start("tools/call", with_token(json::parse(token)));
+        const auto message = server.next();
+        REQUIRE(message.contains("params"));
+        CHECK(json::serialize(message.at("params").as_object().at("progressToken")) == echoed);
+        for (int i = 0; i < 6; ++i) server.next();
+        CHECK(server.next().contains("result"));
+    }
+    for (const char* none : {"null", "[]", "{}"}) {
+        server.start("tools/call", with_token(json::parse(none)));
+        CHECK(server.next().contains("result"));
+    }
+    server.start("tools/call", with_token(true));
+    CHECK(server.next().contains("error"));
+}

@@ -82,6 +82,40 @@ TEST_CASE("nothing is observed for a session that is gone")
     CHECK(memo.all->empty());
 }
 
+TEST_CASE("another process goes on with a session: its revision, client, log level and subscriptions")
+{
+    json::object state;
+    {
+        memo_server memo;
+        auto& server = memo.server;
+        int changes = 0;
+        server.client->on_change = [&changes] { ++changes; };
+        server.initialize("2025-06-18", parse(R"({"elicitation":{}})"));
+        result_of(server.request("logging/setLevel", parse(R"({"level":"error"})")));
+        result_of(server.request("resources/subscribe", uri_params("memo://a")));
+        result_of(server.request("resources/subscribe", uri_params("memo://b")));
+        result_of(server.request("resources/unsubscribe", uri_params("memo://b")));
+        result_of(server.request("ping"));
+        CHECK(changes == 5);
+        state = server_core::state_of(*server.client);
+        state["subscriptions"].as_array().emplace_back("other://gone");
+    }
+    memo_server memo;
+    auto& server = memo.server;
+    server.client->general = server.sink;
+    server.core.take_up(server.client, state);
+    CHECK(server.client->who.protocol == revision::v2025_06_18);
+    CHECK(server.client->who.client_capabilities.contains("elicitation"));
+    CHECK(server.client->who.client_info.at("name") == "test");
+    CHECK(server.client->log_threshold == log_severity::error);
+    CHECK(memo.all->size() == 1);
+    memo.change("memo://a");
+    CHECK(server.next().at("params").at("uri") == "memo://a");
+    result_of(server.request("tools/list"));
+    json::object bad{{"revision", "2026-07-28"}};
+    CHECK_THROWS_AS(server.core.take_up(std::make_shared<session>(), bad), rpc_error);
+}
+
 TEST_CASE("what is no resource cannot be subscribed to")
 {
     memo_server memo;

@@ -18,6 +18,7 @@ struct login_parts {
 class guarded : login_parts, public request_guard {
 public:
     explicit guarded(const settings& config) : login_parts(config), request_guard(config, by_header) {}
+    using request_guard::logins;
 };
 
 }  // namespace cmcp::test

@@ -30,6 +30,46 @@ TEST_CASE("bytes that are not UTF-8 are replaced, escaped, or put together again
     CHECK(cleaner.finish() == "\xef\xbf\xbd");
 }
 
+TEST_CASE("contents in base64 are taken as libraries write them")
+{
+    const std::string bytes = "\xfb\xff\xfe any bytes";  // +//+ in the one alphabet, -__- in the other
+    const auto plain = base64_encode(bytes);
+    auto lines = plain, urlsafe = base64url_encode(bytes);
+    for (std::size_t at = 4; at < lines.size(); at += 6) lines.insert(at, "\r\n");
+    for (const auto& text : {plain, lines + "\n", urlsafe, "  " + plain, "data:image/png;base64," + plain,
+                             "DATA:text/plain;charset=utf-8;BASE64," + urlsafe}) {
+        INFO(text);
+        const auto content = decode_content(text);
+        CHECK(content.problem.empty());
+        CHECK(content.bytes == bytes);
+    }
+    for (std::size_t size = 0; size < 9; ++size) {
+        const std::string part(size, '\xa7');
+        CHECK(decode_content(base64_encode(part)).bytes == part);
+        CHECK(decode_content(base64url_encode(part)).bytes == part);
+    }
+}
+
+TEST_CASE("what is wrong with base64 is told with its place")
+{
+    const std::pair<const char*, const char*> cases[] = {{"QUJD!", "position 5"},
+                                                         {"QU*D", "position 3"},
+                                                         {"QQ==QQ==", "position 5"},
+                                                         {"QUJDR", "missing"},
+                                                         {"QQ===", "position 5"},
+                                                         {"=", "position 1"},
+                                                         {"data:text/plain,abc", ";base64"},
+                                                         {"data:image/png;base64", "comma"},
+                                                         {"caf\xc3\xa9", "position 4"}};
+    for (const auto& [text, words] : cases) {
+        INFO(text);
+        const auto content = decode_content(text);
+        CHECK(content.bytes.empty());
+        CHECK(content.problem.find(words) != std::string::npos);
+    }
+    CHECK_FALSE(base64_decode("QUJD\n"));  // of this server's own making there is one form
+}
+
 TEST_CASE("hex, percent signs and random ids")
 {
     CHECK(hex_text(std::string("\x00\x7f\xff", 3)) == "007fff");

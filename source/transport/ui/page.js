@@ -192,6 +192,7 @@ async function refreshSession() {
   const answer = await send("ui/session");
   if (answer.status === 401) { showLogin(state.session ? reasonOf(answer, await answer.json()) : ""); return false; }
   const session = await objectOf(answer);
+  if (!session.logged_in) { showLogin(state.session ? "Your login has ended; log in again." : ""); return false; }
   if (state.session && state.session.version !== session.version) { location.reload(); return false; }
   state.session = session;
   setText(byId("version"), session.version);
