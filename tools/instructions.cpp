@@ -43,7 +43,10 @@ std::string about_workspace(const shown_tools& tools)
     const bool files = tools.have("file_read");
     std::string text;
     if (!runs.empty()) text += "For a single command or script: " + runs + ", in your workspace, without network. ";
-    if (files) text += "file_* tools work on the same workspace; a relative path means the same file everywhere. ";
+    if (files && !runs.empty())
+        text += "file_* tools work on the same workspace; a relative path means the same file everywhere. ";
+    else if (files && tools.have("create_sandbox"))
+        text += "Give file_* tools the sandbox_id: without it they work on another folder, which no sandbox sees. ";
     return text;
 }
 
@@ -58,7 +61,7 @@ std::string about_sandboxes(const shown_tools& tools)
     if (tools.have("execute_python_code"))
         text += "execute_python_code with stateful: true keeps variables, as a notebook does. ";
     if (tools.to_code()) text += "Its code can call tools in loops: import tools; dir(tools). ";
-    if (tools.have("install_packages_in_sandbox")) text += "install_packages_in_sandbox is its only way to packages. ";
+    if (tools.have("install_packages_in_sandbox")) text += "Packages come by install_packages_in_sandbox alone. ";
     if (tools.have("expose_port")) text += "expose_port links to a server that runs in it. ";
     return text;
 }

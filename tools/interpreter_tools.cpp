@@ -30,12 +30,14 @@ json::object interpreter_schema(schema::properties members, schema::names requir
     return output;
 }
 
+std::string behind_blank(const std::string& text) { return text.empty() ? text : " " + text; }
+
 // The last sentence about a call: what it says itself, or what came of it.
 std::string sentence_about(const json::object& outcome)
 {
     if (auto message = text_of(outcome, "message"); !message.empty()) return message;
     if (const auto id = view_of(outcome, "container_id"); !id.empty())
-        return "The sandbox " + std::string(id) + " is ready.";
+        return "The sandbox " + std::string(id) + " is ready." + behind_blank(text_of(outcome, "note"));
     if (const auto job = view_of(outcome, "job_id"); !job.empty()) return "The code runs as " + std::string(job) + ".";
     return "The code ended with exit code " + std::to_string(number_of(outcome, "exit_code")) + ".";
 }
@@ -95,6 +97,7 @@ std::optional<sandbox_record> reusable(sandbox_manager& sandboxes, const caller&
 awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_trials& languages, tool_context& context,
                                           initialize_input input)
 {
+    constexpr std::chrono::seconds patience_with_trials(5);
     auto where = reusable(sandboxes, context.who, input.image);
     if (where) {
         sandboxes.hold(context.who, *where);
@@ -110,6 +113,11 @@ awaitable<tool_result> process_initialize(sandbox_manager& sandboxes, language_t
     result.structured["image"] = where->image;
     add_image_digest(result.structured, sandboxes, *where);
     if (!image_choice::is_native(where->image)) co_return result;  // an image tells what it runs when it runs it
+    co_await languages.wait_until_complete(patience_with_trials);
+    std::string note = sandboxes.images().replaced_by_native(input.image, where->image);
+    if (!languages.complete()) note += behind_blank(languages.sentence());
+    if (!note.empty()) result.structured["note"] = note;
+    if (languages.working().empty()) co_return result;
     json::array& names = result.structured["languages"].emplace_array();
     for (const auto& name : languages.working()) names.emplace_back(name);
     co_return result;
@@ -120,13 +128,14 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
     return make_tool<initialize_input>(
         {.about = {.name = "initialize_sandbox",
                    .title = "Initialize a sandbox",
-                   .description = "Make the sandbox that execute_code uses, or get the one there is; it goes with "
-                                  "stop_sandbox or the session. One that lasts: create_sandbox.",
+                   .description = "Make or get the sandbox of execute_code; it goes with stop_sandbox or the session. "
+                                  "One that lasts: create_sandbox.",
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
                         {"image", schema::string("Image that it has; native: the programs of the server's machine")},
                         {"image_digest", schema::string("sha256:… of the image")},
-                        {"languages", schema::array("What execute_code runs", schema::string(""))}},
+                        {"languages", schema::array("What execute_code runs", schema::string(""))},
+                        {"note", schema::string("What is not as it was asked for")}},
                        {"status", "container_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
@@ -183,7 +192,8 @@ tool_result language_result(kernel_outcome& outcome, bool stateful, std::string_
     result.structured["status"] = "success";
     const std::string sentence = !run.refused.empty() ? run.refused : ending_sentence(run, longest);
     const bool worked = sentence.empty() && run.end.exit_code == 0;
-    const std::string hint = missing_module_hint(run.out, module_source::sandbox);
+    const std::string hint = hint_on(run.out, run.end.denied,
+                                     {run.limits, stateful ? memory_of_kernels : memory_of_commands, true, !worked});
     if (!worked && !hint.empty()) result.structured["hint"] = hint;
     result.structured["output"] = run.out;
     add_run(result, run);

@@ -119,8 +119,8 @@ tool_owner make_job_poll(job_manager& jobs)
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
-                   {"cursor", &input::cursor, "Of the answer before", rule::between(0, std::int64_t{1} << 60)},
-                   {"wait", &input::wait, "Seconds to wait for news", rule::between(0.0, 60.0)}},
+                   {"cursor", &input::cursor, "That of the previous answer", rule::between(0, std::int64_t{1} << 60)},
+                   {"wait", &input::wait, "Seconds to wait for new output", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});
 }
 

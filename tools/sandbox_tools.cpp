@@ -30,9 +30,12 @@ json::object secrets_schema()
 awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings& config, tool_context& context,
                                       new_sandbox wanted)
 {
+    const std::string image = wanted.image;
     const auto where = co_await create_with_image(sandboxes, context, std::move(wanted));
     tool_result result;
     result.structured = sandbox_json(where);
+    const auto note = sandboxes.images().replaced_by_native(image, where.image);
+    if (!note.empty()) result.structured["note"] = note;
     add_image_digest(result.structured, sandboxes, where);
     result.structured["working_dir"] = config.sandbox_work_dir;
     add_secrets_row(result.structured, sandboxes, where);
@@ -74,6 +77,7 @@ json::object create_output(bool with_network)
          {"status", schema::one_of("Its state", {"running", "stopped"})},
          {"image", schema::string("Its image; native: the programs of the server's machine")},
          {"image_digest", schema::string("sha256:… of the image")},
+         {"note", schema::string("What is not as it was asked for")},
          {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
          {"working_dir", schema::string("Working folder inside")},
          {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},

@@ -21,7 +21,7 @@ struct env_var_input {
 // The launcher gives these to every run; Python runs have more of them.
 void add_sandbox_variables(variable_map& to)
 {
-    to["PATH"] = "/usr/local/bin:/usr/bin:/bin";
+    to["PATH"] = sandbox::usual_path;
     sandbox::run_request model;
     add_python_variables(model, python_home::none);
     to["HOME"] = model.workspace_inside;
@@ -214,7 +214,7 @@ tool_owner make_system_env_var(const settings& config)
         {.about = {.name = "system_env_var",
                    .title = "Settings and variables",
                    .description =
-                       "Settings of this server and variables of a run, without secrets; all of them without var_name.",
+                       "Settings of this server and variables of a run; all of them without var_name.",
                    .output_schema = env_var_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},

@@ -51,7 +51,7 @@ bool is_passing(const std::string& name)
     constexpr std::array<std::string_view, 3> logs{"-wal", "-shm", "-journal"};
     constexpr std::array<std::string_view, 5> beginnings{".backup-", ".restore-", ".before-restore-",
                                                          "restored-settings", "try-"};
-    return name == ".lock" || name == "admin.sock" || name == "trash" ||
+    return name == ".lock" || name == "admin.sock" || name == "stdio.sock" || name == "trash" ||
            std::ranges::any_of(logs, [&](auto end) { return name.ends_with(end); }) ||
            std::ranges::any_of(beginnings, [&](auto begin) { return name.starts_with(begin); });
 }

@@ -2,6 +2,7 @@
 
 #include "connect/json_text.hpp"
 #include "connect/toml_text.hpp"
+#include "connect/yaml_text.hpp"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ json::object with_own_members(json::object fresh, const std::optional<json::valu
     const auto* before = old ? old->if_object() : nullptr;
     if (before == nullptr) return fresh;
     for (const auto& [name, value] : *before)
-        if (!is_managed(name) && !fresh.contains(name)) fresh[name] = value;
+        if (!is_managed(name)) fresh[name] = value;
     return fresh;
 }
 
@@ -49,6 +50,13 @@ std::string changed_text(const client& of, const std::string& text, const std::s
         return edited.text();
     }
     if (!server && text.empty()) return text;
+    if (of.written == client::form::yaml) {
+        yaml_text edited(text, std::string(of.servers));
+        auto entry = server ? of.entry(*server) : json::object();
+        entry["name"] = name;
+        server ? edited.set(name, entry, managed_members()) : (void)edited.remove(name);
+        return edited.text();
+    }
     json_text edited(text, of.written == client::form::json_with_comments);
     const auto where = where_in(edited, of, name);
     if (!server)

@@ -38,7 +38,7 @@ struct client_file {
 
 /// A program that speaks MCP, with the form of its settings.
 struct client {
-    enum class form { json, json_with_comments, toml };
+    enum class form { json, json_with_comments, toml, yaml };
 
     std::string_view name;   ///< on the command line
     std::string_view title;  ///< in sentences
@@ -52,6 +52,9 @@ struct client {
 
 const std::vector<client>& clients();
 const client* find_client(std::string_view name);
+
+/// How to connect a client that has no file of its servers; empty: it is not known.
+std::string_view by_hand(std::string_view name);
 
 /// Members of an entry that say how the server is reached; others are the user's own and stay.
 const std::vector<std::string>& managed_members();

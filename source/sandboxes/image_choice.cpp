@@ -4,6 +4,7 @@
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 
 namespace cmcp {
@@ -32,6 +33,24 @@ try {
     return image_pulls(config.sandbox_image_pull);
 } catch (const image_error& problem) {
     throw config_error(std::string("SANDBOX_IMAGE_PULL: ") + problem.what());
+}
+
+std::string_view trimmed_quotes(std::string_view text)
+{
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+    return text;
+}
+
+// "Debian GNU/Linux 12 (bookworm)"
+const std::string& name_of_system()
+{
+    static const std::string name = [] {
+        std::ifstream file("/etc/os-release");
+        for (std::string line; std::getline(file, line);)
+            if (line.starts_with("PRETTY_NAME=")) return std::string(trimmed_quotes(std::string_view(line).substr(12)));
+        return std::string("Linux");
+    }();
+    return name;
 }
 
 }  // namespace
@@ -71,6 +90,14 @@ bool image_choice::allows(const std::string& name) const
     return std::ranges::any_of(config_.sandbox_images, [&](const std::string& word) {
         return word == "*" || is_name_of(word.substr(0, word.find('=')), name);
     });
+}
+
+std::string image_choice::replaced_by_native(const std::string& image, const std::string& record) const
+{
+    if (is_native(image) || !is_native(record)) return {};
+    return "The sandbox has no image \"" + image.substr(0, 100) + "\": it runs the programs of the server's machine (" +
+           name_of_system() + "), for which the image's name stands here (SANDBOX_IMAGES). The server's operator can " +
+           "add the image: " + command_to_add(plain_name(image)) + ".";
 }
 
 // Empty: this machine's programs. A fetched image has another name in the store than that by which it may be asked for.

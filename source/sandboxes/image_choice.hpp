@@ -22,6 +22,10 @@ public:
     /// sandbox_error (ImageNotAllowed, ImageNotFound, InvalidArgument, NotAvailable).
     std::string check(const std::string& image) const;
 
+    /// A sentence for who asked for `image` and gets this machine's programs in its place; empty: it is what was asked
+    /// for.
+    std::string replaced_by_native(const std::string& image, const std::string& record) const;
+
     /// The name to fetch first for a sandbox for which `image` is asked; nothing: check() says at once. Throws
     /// sandbox_error (InvalidArgument).
     std::optional<std::string> to_fetch(const std::string& image) const;

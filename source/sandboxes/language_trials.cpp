@@ -31,6 +31,16 @@ std::string language_mark(const language& of, const std::string& server)
     return mark;
 }
 
+constexpr std::string_view says_need = " needs ";  // in a sentence that a command of the table prints
+
+std::string sentence_about_need(const std::string& said)
+{
+    const auto at = said.find(says_need);
+    if (at == std::string::npos) return {};
+    const auto begin = said.rfind('\n', at) + 1;
+    return said.substr(begin, std::min(said.find('\n', at), said.size()) - begin);
+}
+
 json::object read_trials(const std::filesystem::path& path)
 {
     std::ifstream file(path, std::ios::binary);
@@ -56,6 +66,7 @@ awaitable<> language_trials::stop()
 
 awaitable<> language_trials::run()
 {
+    running_ = true;
     co_await read_file();
     auto look = [&table = table_, server = program_mark("/proc/self/exe") + ' ' + std::string(used_.backend.name())] {
         std::vector<std::pair<const language*, std::string>> installed;
@@ -86,20 +97,22 @@ awaitable<> language_trials::run()
 awaitable<> language_trials::try_language(const language& of, std::string mark)
 {
     bool sure = true;
-    std::string program;
+    result outcome;
     const auto candidates = installed_programs(of);
     for (const auto& candidate : candidates) {
-        const bool works = co_await runs(of, candidate, sure);
+        const bool works = co_await runs(of, candidate, outcome, sure);
         if (!works) continue;
-        program = candidate;
+        outcome.program = candidate;
+        outcome.needs.clear();
         break;
     }
     // A trial that was cut off says nothing about the next start.
-    results_[std::string(of.name)] = {sure ? std::move(mark) : std::string(), std::move(program)};
+    if (sure) outcome.mark = std::move(mark);
+    results_[std::string(of.name)] = std::move(outcome);
 }
 
 // A trial that ends with the launcher is made again.
-awaitable<bool> language_trials::runs(const language& of, std::string program, bool& sure)
+awaitable<bool> language_trials::runs(const language& of, std::string program, result& outcome, bool& sure)
 {
     constexpr int most_tries = 3;
     const auto place = co_await used_.admission.enter("languages");
@@ -113,6 +126,8 @@ awaitable<bool> language_trials::runs(const language& of, std::string program, b
     const bool whole = place && end.why == sandbox::cause::exited;
     const bool works = whole && end.exit_code == 0 && output.both().find("ok") != std::string::npos;
     if (!whole) sure = false;
+    if (whole && !works && of.command.find(says_need) != std::string_view::npos)
+        outcome.needs = sentence_about_need(output.both());
     if (!works)
         log::info("language_does_not_run", {{"language", json::string(of.name)},
                                             {"program", json::string(program)},
@@ -126,14 +141,14 @@ awaitable<> language_trials::read_file()
     const auto trials = co_await used_.pool.run(blocking_pool::server, std::move(work));
     for (const auto& [name, value] : trials)
         if (const auto* trial = value.if_object())
-            kept_[std::string(name)] = {text_of(*trial, "mark"), text_of(*trial, "program")};
+            kept_[std::string(name)] = {text_of(*trial, "mark"), text_of(*trial, "program"), text_of(*trial, "needs")};
 }
 
 awaitable<> language_trials::write_file()
 {
     json::object all;
     for (const auto& [name, of] : results_)
-        if (!of.mark.empty()) all[name] = json::object{{"mark", of.mark}, {"program", of.program}};
+        if (!of.mark.empty()) all[name] = json::object{{"mark", of.mark}, {"program", of.program}, {"needs", of.needs}};
     auto work = [path = used_.file, text = json::serialize(all)] {
         const auto fresh = path.string() + ".new";
         std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
@@ -160,7 +175,10 @@ std::string language_trials::sentence() const
 {
     std::string text;
     for (const auto& each : working()) text += (text.empty() ? "Languages here: " : ", ") + each;
-    if (complete_) return text.empty() ? "No language runs here." : text + ".";
+    std::string needs;
+    for (const auto& [name, of] : results_)
+        if (!of.needs.empty()) needs += " " + of.needs;
+    if (complete_) return (text.empty() ? "No language runs here." : text + ".") + needs;
     return text.empty() ? "Which languages run here is being tried." : text + "; others are being tried.";
 }
 
@@ -170,8 +188,15 @@ std::string language_trials::program(const language& of) const
     return known != results_.end() && !known->second.program.empty() ? known->second.program : installed_program(of);
 }
 
-void language_trials::tell() const
+awaitable<> language_trials::wait_until_complete(event::clock::duration limit)
 {
+    const auto until = event::clock::now() + limit;
+    while (running_ && !complete_ && event::clock::now() < until) co_await changed_.wait(until);
+}
+
+void language_trials::tell()
+{
+    changed_.notify();
     for (const auto& listener : listeners_) listener();
 }
 

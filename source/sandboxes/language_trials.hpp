@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
+#include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
@@ -39,6 +40,8 @@ public:
     awaitable<> run();  ///< the same, until all is known
     awaitable<> stop();
 
+    awaitable<> wait_until_complete(event::clock::duration limit);  ///< at once where start() was not called
+
     std::vector<std::string> working() const;    ///< the names of those that ran
     std::string sentence() const;                ///< "Languages here: python, bash."
     bool complete() const { return complete_; }  ///< every installed program was tried
@@ -53,20 +56,23 @@ private:
     struct result {
         std::string mark;     ///< of the programs, as they were when they were tried
         std::string program;  ///< the one that ran; empty: none
+        std::string needs;    ///< in a sentence what is missing, where the program said so
     };
 
     awaitable<> read_file();
     awaitable<> write_file();
     awaitable<> try_language(const language& of, std::string mark);
-    awaitable<bool> runs(const language& of, std::string program, bool& sure);
-    void tell() const;
+    awaitable<bool> runs(const language& of, std::string program, result& outcome, bool& sure);
+    void tell();
 
     parts used_;
     const std::vector<language>& table_;
     std::map<std::string, result, std::less<>> results_;  ///< by name
     std::map<std::string, result, std::less<>> kept_;     ///< of an earlier start
     std::vector<std::function<void()>> listeners_;
+    bool running_ = false;
     bool complete_ = false;
+    event changed_;
     task_group tasks_;
 };
 

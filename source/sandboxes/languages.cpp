@@ -38,7 +38,10 @@ const std::vector<language>& all_languages()
          "F=${F%.js}.mjs; exec $P $F",
          "console.log(\"ok\")"},
         {"typescript", "ts", "tsx ts-node deno bun node tsc", "main.ts",
-         "case $P in */deno) exec $P run --allow-read --allow-write $F;; */node) exec $P --experimental-strip-types "
+         "case $P in */deno) exec $P run --allow-read --allow-write $F;; */node) case $($P --version) in "
+         "v[0-9].*|v1[0-9].*|v2[01].*|v22.[0-5].*) echo \"TypeScript needs Node.js 22.6 or newer, tsx, ts-node, Deno, "
+         "Bun "
+         "or tsc; this machine has Node.js $($P --version).\" >&2; exit 1;; esac; exec $P --experimental-strip-types "
          "--no-warnings $F;; "
          "*/tsc) $P --target es2020 --module commonjs --noEmitOnError false --outDir $D $F || [ -s ${F%.ts}.js ] && "
          "exec node ${F%.ts}.js;; "

@@ -42,7 +42,11 @@ std::string since(const json::object& row, std::string_view name)
     return then == 0 ? "" : duration_text(now.count() - then);
 }
 
-std::string handle_in(const json::object& row, std::string_view name) { return short_handle(text_of(row, name)); }
+std::string handle_in(const json::object& row, std::string_view name)
+{
+    const auto handle = text_of(row, name);
+    return prints_whole() ? handle : short_handle(handle);
+}
 
 std::vector<std::string> run_cells(const json::object& row)
 {

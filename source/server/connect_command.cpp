@@ -30,6 +30,7 @@ std::string client_names()
 const connect::client& client_named(const std::string& name)
 {
     if (const auto* known = connect::find_client(name)) return *known;
+    if (const auto how = connect::by_hand(name); !how.empty()) throw config_error(std::string(how));
     throw config_error("\"" + name + "\" is no client that is known here; these are: " + client_names());
 }
 

@@ -155,9 +155,8 @@ connect_target target_of(const loaded_settings& loaded, const connect_words& lin
         return target;
     }
     if (!of.takes_http)
-        throw config_error(std::string(of.title) +
-                           " starts programs only; an address goes through `npx mcp-remote`: "
-                           "see container/clients/claude-desktop/http.json");
+        target.notes.push_back(std::string(of.title) +
+                               " starts programs only, so `npx mcp-remote` goes between: it needs Node.js");
     const auto url = with_endpoint(parsed(line.url.empty() ? own_address(loaded.values) : line.url), line.profile);
     target.server.url = url.text();
     settle_key(target, loaded.values, line);

@@ -124,7 +124,7 @@ sandbox::run_maxima highest_limits(const settings& config)
     const sandbox::run_limits own;
     return {std::max({own.memory, config.memory_limit + config.kernel_memory_limit, config.python_memory_limit}),
             std::max(own.processes, config.process_limit), std::max(own.file_size, config.file_size_limit),
-            std::max(own.tmp_size, config.tmp_size), own.open_files};
+            std::max(own.tmp_size, config.tmp_size), std::max(own.open_files, config.open_files_limit)};
 }
 
 // The key may be made while the server runs. A rule is for what is there now, so then for its folder.

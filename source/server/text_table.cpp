@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 
 #include <sys/ioctl.h>
@@ -98,8 +99,11 @@ std::string text_table::text(std::size_t width) const
     return out;
 }
 
+bool prints_whole() { return ::isatty(STDOUT_FILENO) != 1 && std::getenv("COLUMNS") == nullptr; }
+
 std::size_t terminal_width()
 {
+    if (prints_whole()) return std::numeric_limits<std::size_t>::max();
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
     const char* columns = std::getenv("COLUMNS");

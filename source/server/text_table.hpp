@@ -33,7 +33,10 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-std::size_t terminal_width();  ///< of standard output; 80 where that is none and COLUMNS does not say
+/// Whether nothing is cut or shortened: standard output is no terminal (another program reads it), and COLUMNS does not
+/// say how wide it is.
+bool prints_whole();
+std::size_t terminal_width();  ///< of standard output; without a bound where prints_whole()
 
 /// "sbx_…1a2b3c4d": the kind of a long handle and its end, by which it may be named.
 std::string short_handle(std::string_view handle);

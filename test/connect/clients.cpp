@@ -34,6 +34,19 @@ TEST_CASE("each client gets the members that it reads")
     CHECK(entry_of("gemini", by_http) == json::object{{"httpUrl", url}, {"headers", headers}});
     CHECK(entry_of("windsurf", by_http) == json::object{{"serverUrl", url}, {"headers", headers}});
     CHECK(entry_of("opencode", by_http) == json::object{{"type", "remote"}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("devin", by_http) == json::object{{"url", url}, {"headers", headers}});
+    CHECK(entry_of("antigravity", by_http) == json::object{{"serverUrl", url}, {"headers", headers}});
+    for (const char* name : {"kiro", "lm-studio", "junie"})
+        CHECK(entry_of(name, by_http) == json::object{{"url", url}, {"headers", headers}});
+    for (const char* name : {"cline", "cline-vscode"})
+        CHECK(entry_of(name, by_http) == json::object{{"type", "streamableHttp"}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("copilot", by_http) ==
+          json::object{{"type", "http"}, {"tools", json::array{"*"}}, {"url", url}, {"headers", headers}});
+    CHECK(entry_of("claude-desktop", by_http) ==
+          json::object{{"command", "npx"},
+                       {"args", json::array{"-y", "mcp-remote", url, "--header", "Authorization: Bearer k"}}});
+    CHECK(json::serialize(entry_of("claude-desktop", {"http://h/mcp", "", {}})).find("--allow-http") !=
+          std::string::npos);
     CHECK(entry_of("claude-desktop", by_program) ==
           json::object{{"command", "/usr/bin/container-mcp"}, {"args", json::array{"stdio"}}});
     CHECK(entry_of("claude-code", by_program) ==
@@ -65,6 +78,15 @@ TEST_CASE("opencode's servers are where its file has them")
               .size() == 2);
 }
 
+TEST_CASE("a narrower choice of tools that the user has made stays")
+{
+    const auto first = changed("copilot", "", by_http);
+    const auto at = first.find("\"*\"");
+    REQUIRE(at != std::string::npos);
+    const auto narrowed = std::string(first).replace(at, 3, "\"file_read\"");
+    CHECK(changed("copilot", narrowed, by_http) == narrowed);
+}
+
 TEST_CASE("files are those of the scope, and variables move them")
 {
     user_places places{{{"HOME", "/h"}}, "/p"};
@@ -76,6 +98,14 @@ TEST_CASE("files are those of the scope, and variables move them")
     CHECK(file("claude-code", scope::project) == "/p/.mcp.json");
     CHECK(file("claude-desktop", scope::project) == "none");
     CHECK(file("windsurf", scope::user) == "/h/.codeium/windsurf/mcp_config.json");
+    CHECK(file("devin", scope::user) == "/h/.config/devin/mcp_config.json");
+    CHECK(file("devin", scope::project) == "/p/.devin/mcp_config.json");
+    CHECK(file("antigravity", scope::user) == "/h/.gemini/config/mcp_config.json");
+    CHECK(file("copilot", scope::user) == "/h/.copilot/mcp-config.json");
+    CHECK(file("kiro", scope::project) == "/p/.kiro/settings/mcp.json");
+    CHECK(file("lm-studio", scope::project) == "none");
+    CHECK(file("goose", scope::user) == "/h/.config/goose/config.yaml");
+    CHECK(file("cline", scope::user) == "/h/.cline/data/settings/cline_mcp_settings.json");
     CHECK(file("vscode", scope::user) == "/h/.config/Code/User/mcp.json");
     CHECK(file("codex", scope::project) == "/p/.codex/config.toml");
     places.variables = {{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/x"}, {"CLAUDE_CONFIG_DIR", "/c"}, {"CODEX_HOME", "/o"}};

@@ -125,3 +125,18 @@ TEST_CASE("execute_code and initialize_sandbox list what was tried; Java and Pas
         CHECK(runs == !installed_program(*find_language(name)).empty());  // these two need their settings in /etc
     }
 }
+
+TEST_CASE("what a language needs to run is told with the languages that run, also after another start")
+{
+    trial_stage s;
+    const std::vector<language> table{
+        {"good", "", "sh", "main.sh", "exec $P $F", "echo ok"},
+        {"picky", "", "sh", "main.sh", "echo 'Picky needs version 2; this machine has 1.' >&2; exit 1", "echo ok"},
+    };
+    for (int starts = 0; starts < 2; ++starts) {
+        const auto trials = s.trials(table);
+        s.run(*trials);
+        CHECK(trials->sentence() == "Languages here: good. Picky needs version 2; this machine has 1.");
+    }
+    CHECK(s.runs == 2);
+}

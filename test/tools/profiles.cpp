@@ -117,6 +117,8 @@ TEST_CASE("instructions speak of the tools that are shown, in at most 200 words"
     INFO(agent);
     CHECK(agent.find("create_sandbox") != std::string::npos);
     CHECK(agent.find("system_run_command") == std::string::npos);
+    CHECK(agent.find("same file everywhere") == std::string::npos);  // none of its programs runs in the workspace
+    CHECK(agent.find("Give file_* tools the sandbox_id") != std::string::npos);
     const auto seed_b = instructions_for(s.registry, with_profile("seed-b"));
     CHECK(seed_b.find("create_sandbox") == std::string::npos);
 }
