@@ -49,13 +49,16 @@ json::value text_or_null(const std::string& text) { return text.empty() ? json::
 
 std::string setting_for(const bad_end& end)
 {
+    const auto row = std::ranges::find(cause_settings, end.cause, [](const auto& each) { return each.cause; });
+    const bool is_known = row != std::ranges::end(cause_settings);
+    const bool python = end.tool == "system_run_python";
+    const std::string usual(!is_known ? std::string_view() : python ? row->of_python : row->of_others);
+    // Of several that are named.
+    if (!usual.empty() && end.sentence.find(usual) != std::string::npos) return usual;
     if (auto named = setting_named_in(end.sentence); !named.empty()) return named;
     for (const auto& each : end.denied)
         if (auto named = setting_named_in(each); !named.empty()) return named;
-    const bool python = end.tool == "system_run_python";
-    for (const auto& row : cause_settings)
-        if (row.cause == end.cause) return std::string(python ? row.of_python : row.of_others);
-    return {};
+    return usual;
 }
 
 // The rules beside these are names of address ranges and of settings.

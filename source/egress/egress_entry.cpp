@@ -32,7 +32,8 @@ std::uint16_t take_port(std::string_view& rest, std::string_view whole)
     const bool bare_v6 = rest.front() != '[' && rest.find(':') != colon;
     const bool within_brackets = rest.front() == '[' && rest.find(']') > colon;
     if (bare_v6 || within_brackets) return 0;
-    const auto port = number_to(rest.substr(colon + 1), 65535, whole, "has a port that is none; 1 to 65535 are.");
+    const auto port = number_to(rest.substr(colon + 1), 65535, whole,
+                                "has no valid port: behind the colon belongs a number from 1 to 65535.");
     if (port == 0) refuse(whole, "has port 0; leave it out to mean every port.");
     rest = rest.substr(0, colon);
     return static_cast<std::uint16_t>(port);

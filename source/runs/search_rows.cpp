@@ -4,6 +4,8 @@
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 namespace cmcp {
@@ -12,12 +14,35 @@ namespace {
 
 constexpr std::size_t longest_line = 400;  // bytes
 
-std::string shown_line(std::string_view bytes)
+constexpr std::size_t before_match = 100;  // of them, where the line is cut
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// A long line is cut so that the match, which begins at `match`, is shown.
+std::string shown_line(std::string_view bytes, std::size_t match)
 {
     if (bytes.ends_with('\r')) bytes.remove_suffix(1);
+    std::size_t begin = 0;
+    if (bytes.size() > longest_line && match > longest_line - before_match && match <= bytes.size()) {
+        begin = match - before_match;
+        while (begin < match && continues_character(bytes[begin])) ++begin;
+    }
+    bytes.remove_prefix(begin);
     const auto text = replace_invalid_utf8(bytes.substr(0, 2 * longest_line));
     const auto part = utf8_prefix(text, longest_line);
-    return part.size() < bytes.size() && part.size() < text.size() ? std::string(part) + " …" : std::string(part);
+    const bool is_cut = part.size() < bytes.size() && part.size() < text.size();
+    return (begin != 0 ? "… " : "") + std::string(part) + (is_cut ? " …" : "");
+}
+
+// Takes "12:" off; nothing where there is no number.
+std::optional<std::size_t> take_column(std::string_view& text)
+{
+    std::size_t column = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), column);
+    const auto length = static_cast<std::size_t>(end - text.data());
+    if (problem != std::errc() || length == text.size() || text[length] != ':') return std::nullopt;
+    text.remove_prefix(length + 1);
+    return column;
 }
 
 struct printed_row {
@@ -26,7 +51,7 @@ struct printed_row {
 };
 
 // Nothing where the line is none of a file: a gap, or a message.
-bool read_row(std::string_view line, printed_row& into)
+bool read_row(std::string_view line, bool columns, printed_row& into)
 {
     const auto end_of_path = line.find('\0');
     if (end_of_path == std::string_view::npos) return false;
@@ -35,7 +60,10 @@ bool read_row(std::string_view line, printed_row& into)
     if (digits == 0 || digits == rest.size() || (rest[digits] != ':' && rest[digits] != '-')) return false;
     into.path = line.substr(0, end_of_path);
     while (into.path.starts_with("./")) into.path.remove_prefix(2);
-    into.row = {std::string(rest.substr(0, digits)), shown_line(rest.substr(digits + 1)), rest[digits] == ':', false};
+    const bool matches = rest[digits] == ':';
+    auto text = rest.substr(digits + 1);
+    const auto column = columns && matches ? take_column(text) : std::nullopt;
+    into.row = {std::string(rest.substr(0, digits)), shown_line(text, column.value_or(1) - 1), matches, false};
     return true;
 }
 
@@ -88,13 +116,13 @@ bool has_surroundings(const rows_of_file& file)
 }  // namespace
 
 std::vector<rows_of_file> read_search(std::string_view printed,
-                                      const std::function<bool(std::string_view path)>& wanted)
+                                      const std::function<bool(std::string_view path)>& wanted, bool columns)
 {
     std::vector<rows_of_file> files;
     bool gap = false;
     for (auto end = printed.find('\n'); end != std::string_view::npos; end = printed.find('\n')) {
         printed_row row;
-        const bool is_row = read_row(printed.substr(0, end), row);
+        const bool is_row = read_row(printed.substr(0, end), columns, row);
         printed.remove_prefix(end + 1);
         if (is_row && wanted(row.path)) add_row(files, std::move(row), gap);
         gap = !is_row;

@@ -23,8 +23,9 @@ struct rows_of_file {
 
 /// Reads what grep and ripgrep print with -n --null: `path NUL 12:text`, `path NUL 13-text` around it, `--` for a gap.
 /// Files for which `wanted` is false are left out, the others sorted by path. A last line that is cut off is dropped.
+/// `columns`: ripgrep was given --column, `path NUL 12:7:text`; a long line is shown around its match.
 std::vector<rows_of_file> read_search(std::string_view printed,
-                                      const std::function<bool(std::string_view path)>& wanted);
+                                      const std::function<bool(std::string_view path)>& wanted, bool columns = false);
 
 /// Matches [offset, offset + limit) with the lines around them, as `path:12: text` and `path-13- text`.
 struct search_page {
