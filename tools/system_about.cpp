@@ -213,8 +213,7 @@ tool_owner make_system_env_var(const settings& config)
     return make_tool<env_var_input>(
         {.about = {.name = "system_env_var",
                    .title = "Settings and variables",
-                   .description =
-                       "Settings of this server and variables of a run; all of them without var_name.",
+                   .description = "Settings of this server and variables of a run; all of them without var_name.",
                    .output_schema = env_var_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
