@@ -33,7 +33,7 @@ bool went_away(const devtools_error& error)
     return false;
 }
 
-// What could not be loaded has the browser's own page about that in its place.
+// The browser shows a page of its own in place of a frame that could not be loaded.
 void gather_frames(const json::object& tree, const std::string& parent, std::vector<page_frame>& into)
 {
     const json::object& frame = object_of(tree, "frame");
