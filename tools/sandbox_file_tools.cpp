@@ -184,7 +184,7 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
     json::array& rows = result.structured["entries"].emplace_array();
     for (const auto& entry : page.entries) rows.push_back(file_row(entry));
     if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
-    if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = std::move(nothing);
+    if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = nothing;
     co_return result;
 }
 

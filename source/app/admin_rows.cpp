@@ -52,7 +52,7 @@ std::string setting_for(const bad_end& end)
     const auto row = std::ranges::find(cause_settings, end.cause, [](const auto& each) { return each.cause; });
     const bool is_known = row != std::ranges::end(cause_settings);
     const bool python = end.tool == "system_run_python";
-    const std::string usual(!is_known ? std::string_view() : python ? row->of_python : row->of_others);
+    std::string usual(!is_known ? std::string_view() : python ? row->of_python : row->of_others);
     // Of several that are named.
     if (!usual.empty() && end.sentence.find(usual) != std::string::npos) return usual;
     if (auto named = setting_named_in(end.sentence); !named.empty()) return named;
