@@ -43,6 +43,7 @@ int signal_is_trapped(int number) __attribute__((weak));
 void notify_and_cleanup() __attribute__((weak));
 int change_flag(int flag, int on_or_off) __attribute__((weak));
 void set_shellopts() __attribute__((weak));
+// NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming): its name there
 int __sigaction(int number, const struct sigaction* to, struct sigaction* from);  // the C library's
 }
 
@@ -416,6 +417,7 @@ __attribute__((constructor)) void begin(int, char**, char** environment)
 extern "C" {
 CMCP_IN_PLACE_OF_C_LIBRARY ssize_t read(int from, void* into, size_t most) { return read_or_serve(from, into, most); }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming): what fortified programs call
 CMCP_IN_PLACE_OF_C_LIBRARY ssize_t __read_chk(int from, void* into, size_t most, size_t)
 {
     return read_or_serve(from, into, most);

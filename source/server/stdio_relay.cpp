@@ -95,7 +95,7 @@ void warn_of_own_settings(const loaded_settings& loaded, const std::string& prof
     if (!names.empty())
         log::warning(
             "settings_without_effect",
-            {{"names", std::move(names)}, {"reason", "the server of this SANDBOX_ROOT runs already and has its own"}});
+            {{"names", names}, {"reason", "the server of this SANDBOX_ROOT runs already and has its own"}});
 }
 
 /// A server, and the way to it.

@@ -44,7 +44,7 @@ json::object outcome_of(const json::object& result)
     outcome["isError"] = failed != nullptr && failed->is_bool() && failed->get_bool();
     for (const auto& member : object_of(result, "structuredContent"))
         if (is_fact(member.value()) && outcome.size() < most_facts) outcome[member.key()] = member.value();
-    if (auto end = end_of_text(result); !end.empty()) outcome["end_of_text"] = std::move(end);
+    if (auto end = end_of_text(result); !end.empty()) outcome["end_of_text"] = end;
     return outcome;
 }
 

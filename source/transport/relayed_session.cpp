@@ -85,7 +85,7 @@ void relayed_session::keep(std::string_view line)
         auto id = text_of_id(outline.id);
         const auto& method = outline.method;
         if (method == "initialize" || method == "notifications/initialized" || method == "logging/setLevel")
-            keep_as(method, text, std::move(id));
+            return keep_as(method, text, std::move(id));
         if (!method.starts_with("resources/")) return;
         const auto uri = " " + text_of(params_of(text), "uri");
         if (method == "resources/subscribe" && kept_.size() < most_kept)
