@@ -93,9 +93,8 @@ void warn_of_own_settings(const loaded_settings& loaded, const std::string& prof
         if (!counts && (origin.starts_with("--") || name == "TOOLS")) names.emplace_back(name);
     }
     if (!names.empty())
-        log::warning(
-            "settings_without_effect",
-            {{"names", names}, {"reason", "the server of this SANDBOX_ROOT runs already and has its own"}});
+        log::warning("settings_without_effect",
+                     {{"names", names}, {"reason", "the server of this SANDBOX_ROOT runs already and has its own"}});
 }
 
 /// A server, and the way to it.
