@@ -1,6 +1,7 @@
 #include "server/server_child.hpp"
 
 #include "posix/child_process.hpp"
+#include "posix/spawn_setup.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -28,36 +29,6 @@ unique_fd moved(const unique_fd& from)
     check(bool(copy), "cannot hand a descriptor over");
     return copy;
 }
-
-class spawn_setup {
-public:
-    spawn_setup()
-    {
-        ::posix_spawnattr_init(&attributes_);
-        sigset_t all, none;
-        ::sigfillset(&all);
-        ::sigemptyset(&none);
-        ::posix_spawnattr_setsigdefault(&attributes_, &all);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-        ::posix_spawn_file_actions_init(&actions_);
-    }
-    spawn_setup(const spawn_setup&) = delete;
-    spawn_setup& operator=(const spawn_setup&) = delete;
-    ~spawn_setup()
-    {
-        ::posix_spawn_file_actions_destroy(&actions_);
-        ::posix_spawnattr_destroy(&attributes_);
-    }
-
-    void give(int descriptor, int number) { ::posix_spawn_file_actions_adddup2(&actions_, descriptor, number); }
-    const posix_spawnattr_t* attributes() const { return &attributes_; }
-    const posix_spawn_file_actions_t* actions() const { return &actions_; }
-
-private:
-    posix_spawnattr_t attributes_;
-    posix_spawn_file_actions_t actions_;
-};
 
 // After an upgrade the newer program is there under the same path.
 std::string own_program()

@@ -1,6 +1,7 @@
 #include "wire/program_starter.hpp"
 
 #include "posix/child_process.hpp"
+#include "posix/spawn_setup.hpp"
 #include "wire/packet_socket.hpp"
 #include "wire/wire.hpp"
 
@@ -32,38 +33,6 @@ void fields(Wire& wire, wired<Wire, startable_program>& program)
 }
 
 namespace {
-
-// Only the socket is handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
-class spawn_setup {
-public:
-    explicit spawn_setup(int socket)
-    {
-        ::posix_spawnattr_init(&attributes_);
-        sigset_t all, none;
-        ::sigfillset(&all);
-        ::sigemptyset(&none);
-        ::posix_spawnattr_setsigdefault(&attributes_, &all);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-        ::posix_spawn_file_actions_init(&actions_);
-        ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-        ::posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-        ::posix_spawn_file_actions_adddup2(&actions_, socket, starters_socket);
-    }
-    spawn_setup(const spawn_setup&) = delete;
-    spawn_setup& operator=(const spawn_setup&) = delete;
-    ~spawn_setup()
-    {
-        ::posix_spawn_file_actions_destroy(&actions_);
-        ::posix_spawnattr_destroy(&attributes_);
-    }
-    const posix_spawnattr_t* attributes() const { return &attributes_; }
-    const posix_spawn_file_actions_t* actions() const { return &actions_; }
-
-private:
-    posix_spawnattr_t attributes_;
-    posix_spawn_file_actions_t actions_;
-};
 
 bool is_packet_socket(int fd)
 {
@@ -106,7 +75,12 @@ started_program spawn_program(const std::string& path, const std::vector<std::st
     // The same number would stay close-on-exec: dup2 onto it changes nothing.
     unique_fd moved;
     if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    const spawn_setup setup(moved ? moved.get() : socket);
+    // Only the socket is handed over by name. The program itself shuts others that may have come through without
+    // O_CLOEXEC.
+    spawn_setup setup;
+    setup.give_nothing(STDIN_FILENO, O_RDONLY);
+    setup.give_nothing(STDOUT_FILENO, O_WRONLY);
+    setup.give(moved ? moved.get() : socket, starters_socket);
     std::vector<std::string> argv{path.substr(path.rfind('/') + 1)}, environment;
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     started_program started;
