@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+
+#include <time.h>
+
+namespace cmcp::test {
+
+/// Processor time that the present thread has used.
+inline std::chrono::nanoseconds thread_time()
+{
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+/// How much more processor time `work(input(2 * size))` takes than `work(input(size))`: about 2 where the work is
+/// linear, 4 where it is quadratic. Each time is the best of five, so that what else the machine does counts for
+/// little. `size`: large enough that one call takes a millisecond or more.
+template <class Input, class Work>
+double growth(Input input, Work work, std::size_t size)
+{
+    const auto best = [&](std::size_t of) {
+        double least = std::numeric_limits<double>::max();
+        for (int i = 0; i < 5; ++i) {
+            auto given = input(of);
+            const auto began = thread_time();
+            work(given);
+            least = std::min(least, std::chrono::duration<double>(thread_time() - began).count());
+        }
+        return least;
+    };
+    const double once = best(size);
+    return best(2 * size) / once;
+}
+
+/// Double the input, less than this times the time.
+inline constexpr double linear_growth = 2.5;
+
+}  // namespace cmcp::test
