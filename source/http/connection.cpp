@@ -1,5 +1,6 @@
 #include "http/connection.hpp"
 
+#include "async/asio.hpp"
 #include "http/body_stream.hpp"
 #include "http/connection_opening.hpp"
 #include "http/request_reader.hpp"
@@ -112,6 +113,7 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
         co_await x.reply(std::move(refusal));
     else if (context.members != nullptr && context.members->is_elsewhere(request))
         is_own = !co_await context.members->pass_on(x);
+    if (request.target != nullptr) loop_steps::name(request.target->path.c_str());
     if (is_own) co_await context.routes.serve(x);
     // The rest of an unread body would be taken for the next request.
     if (request.stream && !request.stream->complete()) x.close_after();

@@ -1,3 +1,4 @@
+#include "async/asio.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/client_capability.hpp"
@@ -197,6 +198,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     const auto ignored = take_out_unknown(arguments, wanted.definition().input_schema);
     tool_result result;
     bool ended_early = false;
+    loop_steps::name(wanted.definition().name.c_str());
     try {
         result = co_await wanted.call(*call.context, std::move(arguments));
     } catch (const boost::system::system_error& failure) {

@@ -11,6 +11,7 @@
 #include "server/balancer_agent.hpp"
 #include "server/commands.hpp"
 #include "server/greeting.hpp"
+#include "server/loop_report.hpp"
 #include "server/run_loop.hpp"
 #include "server/server_reload.hpp"
 #include "server/service_notice.hpp"
@@ -230,6 +231,7 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     show_fresh_token(bound.url(), config, parts.access);
     if (greets(config)) co_await greet(app, bound, config);
     if (agent) answer_balancers(*agent, care, [&app] { return app.balancer_line(); });
+    const loop_report steps;
     co_await until_stopped(signals);
     parts.notice.stopping();
     co_await say_that_it_ends(app, config.drain_notice);
@@ -252,6 +254,7 @@ awaitable<> serve_one(asio::io_context& io, const settings& config, std::optiona
     co_await app.prepare();
     std::optional<stdio_entrance> relayed;
     if (socket) relayed.emplace(io, std::move(*socket), app.core(), config, "stdio").start();
+    const loop_report steps;
     task_group serving(executor);
     // Requests of the others that come from now on wait for the next server.
     auto input_ended = [&relayed] {
@@ -286,6 +289,7 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     const auto audit = open_audit(config);
     started_sandbox started = start_sandbox(config);
     raise_descriptor_limit(loaded);
+    open_step_record();
     confine_this_process(started, config, audit.get(), settings_files(sources));
     ignore_signals();
     const audit_in_use records(audit.get(), "serve");
@@ -311,6 +315,7 @@ int stdio(const loaded_settings& loaded, const own_start& again)
     if (const auto* code = std::get_if<int>(&relayed)) return *code;
     const auto audit = open_audit(loaded.values);
     started_sandbox started = start_sandbox(loaded.values);
+    open_step_record();
     confine_this_process(started, loaded.values, audit.get());
     ignore_signals();
     const audit_in_use records(audit.get(), "stdio");

@@ -26,9 +26,9 @@ double growth(Input input, Work work, std::size_t size)
     const auto best = [&](std::size_t of) {
         double least = std::numeric_limits<double>::max();
         for (int i = 0; i < 5; ++i) {
-            auto given = input(of);
+            auto value = input(of);
             const auto began = thread_time();
-            work(given);
+            work(value);
             least = std::min(least, std::chrono::duration<double>(thread_time() - began).count());
         }
         return least;

@@ -191,7 +191,7 @@ class Server:
         self.command = command or SERVE
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", "MCP_HOST": "127.0.0.1",
                             "MCP_PORT": str(self.port), "SANDBOX_ROOT": str(self.root),
-                            **{name: os.environ[name] for name in ("SANDBOX_BACKEND",) if name in os.environ}, **settings}
+                            **{name: os.environ[name] for name in ("SANDBOX_BACKEND", "CMCP_STEP_RECORD") if name in os.environ}, **settings}
         self.process = None
 
     def start(self):

@@ -37,8 +37,9 @@ process.on("exit", () => {
 
 /// The environment of a server: nothing of ours but the path, a secret that must never come out, and the settings.
 export function environment(folder, settings = {}) {
+    const { CMCP_STEP_RECORD } = process.env;
     return {
-        PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", CMCP_TEST_SECRET: SECRET,
+        ...(CMCP_STEP_RECORD ? { CMCP_STEP_RECORD } : {}), PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", CMCP_TEST_SECRET: SECRET,
         MCP_HOST: "127.0.0.1", SANDBOX_ROOT: path.join(folder, "data"), ...settings,
     };
 }
