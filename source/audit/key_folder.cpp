@@ -31,7 +31,8 @@ constexpr std::size_t longest_key = 256, digits_of_key = 64;
 bool overwrite(const fs::path& file, std::string_view text, int flags)
 {
     const unique_fd open_file(::open(file.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600));
-    return open_file && write_all(open_file.get(), text) && ::fsync(open_file.get()) == 0;
+    return open_file && ::fchmod(open_file.get(), S_IRUSR | S_IWUSR) == 0 && write_all(open_file.get(), text) &&
+           ::fsync(open_file.get()) == 0;
 }
 
 }  // namespace
@@ -49,6 +50,7 @@ std::optional<signing_key> key_folder::read(const char* name) const
     const unique_fd file(::open((folder_ / name).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file && errno != ENOENT) cannot_key(folder_ / name, std::strerror(errno));
     if (!file) return std::nullopt;
+    (void)::fchmod(file.get(), S_IRUSR | S_IWUSR);  // a volume's owner and mode may be the engine's choice
     const auto text = read_at(file.get(), 0, longest_key);
     if (!text) cannot_key(folder_ / name, std::strerror(errno));
     try {

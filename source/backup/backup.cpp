@@ -138,7 +138,10 @@ private:
     void add_audit(const fs::path& place, const std::string& as)
     {
         constexpr const char* head = "head";
-        const auto until = as + utc_text(std::time(nullptr), "-until-%Y%m%dT%H%M%SZ");
+        const auto now = as + utc_text(std::time(nullptr), "-until-%Y%m%dT%H%M%SZ");
+        auto until = now;  // a folder that was restored in this second may stand beside it
+        for (int i = 2; fs::exists(place.parent_path() / fs::path(until).filename()); ++i)
+            until = now + "-" + std::to_string(i);
         const auto copy = passing_.file(random_id(8));
         const bool has_head =
             fs::is_regular_file(fs::symlink_status(place / head)) && fs::copy_file(place / head, copy);

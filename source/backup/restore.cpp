@@ -92,7 +92,9 @@ public:
     restored go_through()
     {
         read_about();
-        tree_restorer trees(folder_.get());
+        struct stat status {};
+        if (::stat(root_.c_str(), &status) != 0) throw cannot_restore(root_);
+        tree_restorer trees(folder_.get(), "root", file_owner(status));
         while (const auto next = from_.next()) {
             add(*next, trees);
             if (tell_) tell_(from_.bytes());

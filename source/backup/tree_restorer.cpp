@@ -49,11 +49,13 @@ std::string_view folder_in(std::string_view path)
 
 std::string name_in(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// Callers never had other bits, and the server's own files are nobody else's.
+// Neither callers nor images ever had other bits. The server's own files are nobody else's, but for the store of images
+// and folders, which lead to what runs read.
 mode_t allowed_mode(const entry& of)
 {
-    if (user_tree(of.path).empty()) return of.mode & 0755;
-    return of.mode & (is_of_callers(of.path) ? 0777 : 07777);
+    if (!user_tree(of.path).empty()) return of.mode & 0777;
+    const bool leads_on = of.is == entry::kind::folder || of.path.starts_with("root/images/");
+    return of.mode & (leads_on ? 0755 : 0700);
 }
 
 std::array<timespec, 2> times_of(const entry& of) { return {of.modified, of.modified}; }
@@ -79,9 +81,20 @@ void check_entry_path(std::string_view path)
     }
 }
 
-tree_restorer::tree_restorer(int folder, std::string root)
-    : folder_(folder), root_(std::move(root)), is_root_(::geteuid() == 0)
+tree_restorer::tree_restorer(int folder, std::string root, std::optional<file_owner> owner)
+    : folder_(folder), root_(std::move(root)), owner_(owner), is_root_(::geteuid() == 0)
 {
+}
+
+// A server that runs as root gives folders to callers' users. In the folder of another user's server all is that
+// user's.
+file_owner tree_restorer::owner_of(const entry& of) const
+{
+    struct stat said {};
+    said.st_uid = of.uid;
+    said.st_gid = of.gid;
+    const bool may_be_another = !owner_ || (owner_->user == 0 && !user_tree(of.path).empty());
+    return may_be_another ? file_owner(said) : *owner_;
 }
 
 // Empty for the root itself.
@@ -150,8 +163,9 @@ void tree_restorer::set_attributes(int fd, const entry& of)
         if (!is_user_attribute(name)) refuse_entry(of.path, "has an extended attribute of another kind than user.*");
     if (!write_attributes(fd, of.attributes)) lost_attributes_ = true;
     const auto times = times_of(of);
-    const bool done = (!is_root_ || ::fchown(fd, of.uid, of.gid) == 0) && ::fchmod(fd, allowed_mode(of)) == 0 &&
-                      ::futimens(fd, times.data()) == 0;
+    const auto owner = owner_of(of);
+    const bool done = (!is_root_ || ::fchown(fd, owner.user, owner.group) == 0) &&
+                      ::fchmod(fd, allowed_mode(of)) == 0 && ::futimens(fd, times.data()) == 0;
     if (!done) cannot_make(of.path);
 }
 
@@ -197,8 +211,10 @@ void tree_restorer::make_symbolic_link(const entry& of)
     const auto name = name_in(of.path);
     const auto times = times_of(of);
     if (::symlinkat(of.target.c_str(), parent, name.c_str()) != 0) cannot_make(of.path);
-    const bool done = (!is_root_ || ::fchownat(parent, name.c_str(), of.uid, of.gid, AT_SYMLINK_NOFOLLOW) == 0) &&
-                      ::utimensat(parent, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
+    const auto owner = owner_of(of);
+    const bool done =
+        (!is_root_ || ::fchownat(parent, name.c_str(), owner.user, owner.group, AT_SYMLINK_NOFOLLOW) == 0) &&
+        ::utimensat(parent, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
     if (!done) cannot_make(of.path);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "backup/archive_reader.hpp"
+#include "files/owner_rights.hpp"
 #include "posix/unique_fd.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +12,12 @@ namespace cmcp::backup {
 
 /// Makes the entries of an archive below a folder that is empty at first and that nobody else changes. Nothing is made
 /// outside of it: a path with "..", a path through a link, a link at a place where backups have none, a second entry of
-/// a path, each is refused (bad_archive). Owners are set by root alone.
+/// a path, each is refused (bad_archive). No entry gets a set-uid, set-gid or sticky bit. Owners are set by root alone.
 class tree_restorer {
 public:
-    /// `root`: the folder of the archive whose entries are made.
-    explicit tree_restorer(int folder, std::string root = "root");
+    /// `root`: the folder of the archive whose entries are made. `owner`: whose server the folder belongs to; the
+    /// server's own files belong to that user, and all files where that is not root. None: as the archive says.
+    explicit tree_restorer(int folder, std::string root = "root", std::optional<file_owner> owner = {});
 
     /// The entry of `root` itself: the folder gets its mode and times in finish(). To be called before add(), or never.
     void add_root(const entry& of);
@@ -28,6 +31,7 @@ public:
     bool lost_attributes() const { return lost_attributes_; }  ///< the file system keeps none of users
 
 private:
+    file_owner owner_of(const entry& of) const;
     std::string_view inside(std::string_view path) const;
     void leave_folders(std::string_view path);
     int parent_of(const entry& of);
@@ -41,6 +45,7 @@ private:
 
     int folder_;
     std::string root_;
+    std::optional<file_owner> owner_;
     bool is_root_;
     bool lost_attributes_ = false;
     std::string parent_path_;

@@ -42,10 +42,4 @@ std::string_view user_tree(std::string_view path)
     return {};
 }
 
-bool is_of_callers(std::string_view path)
-{
-    const auto tree = user_tree(path);
-    return !tree.empty() && !tree.starts_with("root/images/");
-}
-
 }  // namespace cmcp::backup

@@ -9,7 +9,4 @@ namespace cmcp::backup {
 /// empty for the folder itself and for all else.
 std::string_view user_tree(std::string_view path);
 
-/// The same for folders of callers and sandboxes, whose programs choose modes themselves; not for images.
-bool is_of_callers(std::string_view path);
-
 }  // namespace cmcp::backup

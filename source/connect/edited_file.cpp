@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest = 32u << 20;
-constexpr mode_t permissions = 07777;
+constexpr mode_t permissions = 0777;
+constexpr mode_t own_alone = 0600;
 
 std::runtime_error trouble(const fs::path& file, const std::string& what)
 {
@@ -117,11 +118,12 @@ void edited_file::write_beside(int folder, const std::string& name, const std::s
     throw trouble(file_, "cannot be written: " + reason);
 }
 
-fs::path edited_file::back_up(int folder) const
+// The former text may hold a key as well.
+fs::path edited_file::back_up(int folder, bool secret) const
 {
     const std::string name =
         file_.filename().string() + "." + utc_text(std::time(nullptr), "%Y%m%dT%H%M%SZ") + "-" + random_id(2) + ".bak";
-    write_beside(folder, name, text_, status_->st_mode);
+    write_beside(folder, name, text_, secret ? own_alone : status_->st_mode);
     return file_.parent_path() / name;
 }
 
@@ -130,9 +132,9 @@ std::optional<fs::path> edited_file::replace(const std::string& text, bool secre
     const auto folder = open_folder();
     check_unchanged(folder.get());
     std::optional<fs::path> copy;
-    if (status_) copy = back_up(folder.get());
+    if (status_) copy = back_up(folder.get(), secret);
     const std::string fresh = "." + file_.filename().string() + "." + random_id(4) + ".new";
-    write_beside(folder.get(), fresh, text, status_ ? status_->st_mode : secret ? 0600 : 0644);
+    write_beside(folder.get(), fresh, text, secret ? own_alone : status_ ? status_->st_mode : 0644);
     if (::renameat(folder.get(), fresh.c_str(), folder.get(), file_.filename().c_str()) != 0) {
         const std::string reason = std::strerror(errno);
         ::unlinkat(folder.get(), fresh.c_str(), 0);

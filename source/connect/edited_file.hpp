@@ -26,15 +26,16 @@ public:
     bool others_may_read() const { return status_ && (status_->st_mode & (S_IRGRP | S_IROTH)) != 0; }
 
     /// Makes missing folders, copies the former file beside itself, and puts the text in its place with its mode and
-    /// owner; a new file has mode 0600 if `secret`. Returns the copy's path, or nothing where there was no file.
-    /// Throws std::runtime_error where that cannot be done, or where somebody has changed the file since it was read.
+    /// owner. If `secret`, both have mode 0600, whatever the former file had. Returns the copy's path, or nothing where
+    /// there was no file. Throws std::runtime_error where that cannot be done, or where somebody has changed the file
+    /// since it was read.
     std::optional<std::filesystem::path> replace(const std::string& text, bool secret);
 
 private:
     void read();
     unique_fd open_folder() const;
     void check_unchanged(int folder) const;
-    std::filesystem::path back_up(int folder) const;
+    std::filesystem::path back_up(int folder, bool secret) const;
     void write_beside(int folder, const std::string& name, const std::string& text, mode_t mode) const;
 
     std::filesystem::path file_;

@@ -47,6 +47,35 @@ bool drop_all_capabilities()
     return clear_ambient_set() && clear_bounding_set() && lock_securebits() && clear_sets();
 }
 
+namespace {
+
+// Without CAP_FSETID the kernel takes set-uid and set-gid bits away from whatever is written to.
+constexpr std::uint32_t ownership =
+    1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_SETUID | 1u << CAP_SETGID;
+
+}  // namespace
+
+bool keep_only_ownership()
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    if (::syscall(SYS_capget, &header, sets) != 0) return false;
+    // In a user namespace of its own an ordinary user's process has all, and needs none.
+    const std::uint32_t kept = ::geteuid() == 0 ? sets[0].permitted & ownership : 0;
+    sets[0] = {kept, kept, 0};
+    sets[1] = {};
+    return clear_ambient_set() && clear_bounding_set() && ::syscall(SYS_capset, &header, sets) == 0;
+}
+
+bool has_only_ownership()
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    if (::syscall(SYS_capget, &header, sets) != 0) return false;
+    return ((sets[0].permitted | sets[0].inheritable) & ~ownership) == 0 &&
+           (sets[1].permitted | sets[1].inheritable) == 0;
+}
+
 bool keep_only_sight(bool kills)
 {
     constexpr std::uint32_t sight = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_READ_SEARCH;

@@ -10,4 +10,11 @@ bool drop_all_capabilities();
 /// see errno.
 bool keep_only_sight(bool kills);
 
+/// Gives up every capability of this thread but those with which root gives files to other users and acts with their
+/// rights (files/owner_rights.hpp). They have no power over the machine itself. False: see errno.
+bool keep_only_ownership();
+
+/// Whether this thread has no other capability.
+bool has_only_ownership();
+
 }  // namespace cmcp::sandbox

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int detach_flag = 2;                                 // MNT_DETACH
 constexpr unsigned long recursive_private = 0x4000 | 0x40000;  // MS_REC | MS_PRIVATE
+constexpr unsigned long recursive_slave = 0x4000 | 0x80000;    // MS_REC | MS_SLAVE
 
 long configure(int context, unsigned command, const char* key, const char* value)
 {
@@ -131,7 +132,12 @@ void show_processes_only(const proc_mount& proc)
 
 void detach_mounts(const std::string& path) { ::umount2(path.c_str(), detach_flag); }
 
-void keep_mounts_private() { check(::mount(nullptr, "/", nullptr, recursive_private, nullptr), "mount namespace"); }
+void follow_outside_mounts() { check(::mount(nullptr, "/", nullptr, recursive_slave, nullptr), "mount namespace"); }
+
+void keep_mounts_private(const std::string& below)
+{
+    check(::mount(nullptr, below.c_str(), nullptr, recursive_private, nullptr), "mount namespace");
+}
 
 std::string stage_folder()
 {

@@ -25,7 +25,10 @@ void attach_mount(int tree, int directory, const std::string& path, const std::s
 void detach_mounts(const std::string& path);
 
 /// In a mount namespace of its own: changes here do not show outside, nor the other way round.
-void keep_mounts_private();
+void keep_mounts_private(const std::string& below = "/");
+
+/// The same, but what is mounted outside later shows here.
+void follow_outside_mounts();
 
 /// A new detached overlay of folders that are there, the first on top, for reading only.
 unique_fd new_overlay(const std::vector<std::string>& folders, const std::string& step);

@@ -152,10 +152,10 @@ bpf_program with_prologue(const context& filter)
 
 // On top of the general filter, for runs without a cgroup: no memory that the kernel keeps while no process maps it, so
 // that no look at the processes can count it. Those are System V objects, files in memory (which live on in messages
-// between sockets), queues of asynchronous I/O and rules of Landlock. Shared memory of /dev/shm stays, which has a size
+// between sockets) and rules of Landlock. Shared memory of /dev/shm stays, which has a size
 // of its own. The general filter has killed calls of foreign architectures by then: numbers mean what they say.
-constexpr std::uint32_t uncounted_memory[] = {SYS_shmget,       SYS_msgget,   SYS_semget,
-                                              SYS_memfd_create, SYS_io_setup, SYS_landlock_add_rule};
+constexpr std::uint32_t uncounted_memory[] = {SYS_shmget, SYS_msgget, SYS_semget, SYS_memfd_create,
+                                              SYS_landlock_add_rule};
 
 // A watch of a file that others see, too, would tell what they and the machine execute.
 constexpr std::uint32_t watches[] = {SYS_inotify_add_watch};

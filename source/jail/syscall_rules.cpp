@@ -19,9 +19,9 @@ namespace cmcp::sandbox {
 namespace {
 
 // Calls of C libraries, shells, Git, CPython, numpy, Node and compilers. Left out on purpose: whatever makes or enters
-// namespaces and mounts, pins memory that is counted nowhere (vmsplice), looks into other processes, loads code into
-// the kernel, sets clocks, keys, quota or swap, opens files by handle, and the large, often broken interfaces
-// (io_uring, bpf, perf, userfaultfd).
+// namespaces and mounts, pins memory that is counted nowhere (vmsplice), takes what the whole machine has a few
+// thousands of (asynchronous I/O), looks into other processes, loads code into the kernel, sets clocks, keys, quota or
+// swap, opens files by handle, and the large, often broken interfaces (io_uring, bpf, perf, userfaultfd).
 // clang-format off
 constexpr std::string_view allowed[] = {
     // files
@@ -38,8 +38,7 @@ constexpr std::string_view allowed[] = {
     // waiting
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "signalfd", "signalfd4", "timerfd_create", "timerfd_settime",
-    "timerfd_gettime", "pipe", "pipe2", "io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents",
-    "io_pgetevents",
+    "timerfd_gettime", "pipe", "pipe2",
     // memory
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "msync", "mincore", "mlock", "mlock2", "mlockall",
     "munlock", "munlockall", "pkey_alloc", "pkey_free", "pkey_mprotect", "membarrier", "get_mempolicy",
@@ -102,26 +101,22 @@ void add_harmless(rules& to)
     to.push_back({"mseal", 462, 0, {}});
 }
 
+constexpr std::uint64_t set_id = S_ISUID | S_ISGID;
+
 // The workspace is visible outside, where its mount may honour them: no set-uid and set-gid files may come into being.
 void add_file_modes(rules& to)
 {
-    constexpr std::uint64_t set_id = S_ISUID | S_ISGID;
-    constexpr std::uint64_t creates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
-    to.push_back({"chmod", -1, 0, {{1, set_id, 0}}});
-    to.push_back({"fchmod", -1, 0, {{1, set_id, 0}}});
-    to.push_back({"fchmodat", -1, 0, {{2, set_id, 0}}});
-    to.push_back({"fchmodat2", 452, 0, {{2, set_id, 0}}});
-    to.push_back({"creat", -1, 0, {{1, set_id, 0}}});
-    to.push_back({"open", -1, 0, {{1, creates, 0}}});
-    to.push_back({"open", -1, 0, {{2, set_id, 0}}});
-    to.push_back({"openat", -1, 0, {{2, creates, 0}}});
-    to.push_back({"openat", -1, 0, {{3, set_id, 0}}});
+    for (syscall_rule& each : calls_without_set_id()) to.push_back(std::move(each));
     to.push_back({"openat2", 437, ENOSYS, {}});  // its mode is behind a pointer; users of it fall back to openat
     for (std::uint64_t kind : {0, S_IFREG, S_IFIFO, S_IFSOCK}) {
         to.push_back({"mknod", -1, 0, {{1, S_IFMT | set_id, kind}}});
         to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
     }
     to.push_back({"cachestat", 451, ENOSYS, {}});  // tells what others have read
+    // The machine has one number of places in queues of asynchronous I/O (fs.aio-max-nr), which no group and no limit
+    // of a process divides. Without them programs read and write by threads.
+    for (std::string_view call : {"io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents"})
+        to.push_back({call, -1, ENOSYS, {}});
     // Room taken without writing would escape the count of a run's writing; C libraries then write zeros.
     to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
 }
@@ -242,6 +237,16 @@ std::vector<syscall_rule> conditional_syscalls()
     add_file_modes(all);
     add_local_sockets(all);
     return all;
+}
+
+std::vector<syscall_rule> calls_without_set_id()
+{
+    constexpr std::uint64_t creates = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+    return {{"chmod", -1, 0, {{1, set_id, 0}}},    {"fchmod", -1, 0, {{1, set_id, 0}}},
+            {"fchmodat", -1, 0, {{2, set_id, 0}}}, {"fchmodat2", 452, 0, {{2, set_id, 0}}},
+            {"creat", -1, 0, {{1, set_id, 0}}},    {"open", -1, 0, {{1, creates, 0}}},
+            {"open", -1, 0, {{2, set_id, 0}}},     {"openat", -1, 0, {{2, creates, 0}}},
+            {"openat", -1, 0, {{3, set_id, 0}}}};
 }
 
 std::vector<syscall_rule> common_conditional_syscalls(std::span<const int> families)

@@ -1,13 +1,13 @@
 """Tools of the server, called from code in a sandbox.
 
-    from tools import web_scrape            # a function with the tool's arguments; help(web_scrape) explains them
-    page = web_scrape(url='https://example.com')
-    page.title, page['title']               # results are dicts whose keys are attributes, too
+    from tools import file_read             # a function with the tool's arguments; help(file_read) explains them
+    notes = file_read(path='notes.txt')     # of this sandbox
+    notes.content, notes['content']         # results are dicts whose keys are attributes, too
 
     import tools
     tools.search('issue comment')           # tools that the words fit
     dir(tools)                              # their names; tools.github is what the server github offers
-    tools.call('web_scrape', {'url': …})    # by name
+    tools.call('file_read', {'path': …})    # by name
 
 A call that fails raises ToolError, whose `result` has all that the tool said. Calls go on at the same time from
 threads. on_progress=f calls f(event, data) for what a tool tells before its end.

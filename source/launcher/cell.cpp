@@ -244,6 +244,9 @@ cell::figures_at_end cell::so_far() const
             workspace_.refusal(limits_)};
 }
 
-std::uint64_t cell::memory() const { return cgroup_.holds("memory") ? cgroup_.memory() : latest_.used.memory; }
+std::uint64_t cell::memory() const
+{
+    return cgroup_.holds("memory") ? cgroup_.memory_without_cache() : latest_.used.memory;
+}
 
 }  // namespace cmcp::sandbox

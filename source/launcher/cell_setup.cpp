@@ -13,11 +13,13 @@
 #include "launcher/browser.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <string>
@@ -33,6 +35,15 @@ id_pair owner_of(int tree, std::pair<dev_t, ino_t>& folder)
     if (!S_ISDIR(status.st_mode)) throw step_failed("open workspace", ENOTDIR);
     folder = {status.st_dev, status.st_ino};
     return {status.st_uid, status.st_gid};
+}
+
+// A pipe with a name is a file of some folder; one that pipe(2) made is in no folder.
+bool is_nameless_pipe(int descriptor)
+{
+    struct stat status {};
+    struct statfs where {};
+    return descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISFIFO(status.st_mode) &&
+           ::fstatfs(descriptor, &where) == 0 && where.f_type == PIPEFS_MAGIC;
 }
 
 unique_fd mount_of(const std::vector<given_file>& files)
@@ -197,11 +208,13 @@ void cell::attach(cloned child)
     send_packet(control_.get(), "g");
 }
 
-// The user who made a pipe owns it, so /dev/stdout would not open for another user.
+// The user who made a pipe owns it, so /dev/stdout would not open for another user. Whatever else a server hands over
+// as an output keeps its owner: that may be a file of the machine.
 void cell::give_pipes(std::initializer_list<int> pipes) const
 {
+    if (!parts_.ids.privileged()) return;
     for (const int pipe : pipes)
-        if (parts_.ids.privileged() && pipe >= 0 && ::fchown(pipe, outside_.user, outside_.group) != 0)
+        if (is_nameless_pipe(pipe) && ::fchown(pipe, outside_.user, outside_.group) != 0)
             throw step_failed("give the pipes to the run");
 }
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace cmcp::sandbox {
@@ -14,6 +15,7 @@ namespace {
 using control_file = cgroup_folders::control_file;
 
 constexpr control_file memory_now{"memory", "memory.current", "memory.usage_in_bytes"};
+constexpr control_file memory_figures{"memory", "memory.stat", "memory.stat"};
 constexpr control_file memory_peak{"memory", "memory.peak", "memory.max_usage_in_bytes"};
 // v2 counts sockets as memory; v1 counts them here, once there is a limit.
 constexpr control_file socket_limit{"memory", nullptr, "memory.kmem.tcp.limit_in_bytes"};
@@ -105,6 +107,15 @@ bool run_cgroup::out_of_memory() const { return folders_.events(memory_events, "
 std::uint64_t run_cgroup::refused_forks() const { return folders_.events(process_events, "max"); }
 
 std::uint64_t run_cgroup::memory() const { return folders_.figure(memory_now) + folders_.figure(socket_now); }
+
+// Shared memory is not on these two lists.
+std::uint64_t run_cgroup::memory_without_cache() const
+{
+    const std::uint64_t all = memory();
+    const std::uint64_t cache =
+        folders_.events(memory_figures, "inactive_file") + folders_.events(memory_figures, "active_file");
+    return all - std::min(all, cache);
+}
 
 bool run_cgroup::at_process_limit() const { return holds("pids") && folders_.figure(processes_now) >= most_processes_; }
 

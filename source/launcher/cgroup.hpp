@@ -38,11 +38,12 @@ public:
     json::object look_at(pid_t process, const run_limits& limits) const;
 
     void kill_all() const;
-    bool out_of_memory() const;           ///< the kernel ended a process of it for want of memory
-    std::uint64_t refused_forks() const;  ///< so far
-    bool at_process_limit() const;        ///< the next fork will be refused
-    std::uint64_t memory() const;         ///< bytes now
-    std::uint64_t peak_memory() const;    ///< bytes; 0 where the kernel does not tell
+    bool out_of_memory() const;                  ///< the kernel ended a process of it for want of memory
+    std::uint64_t refused_forks() const;         ///< so far
+    bool at_process_limit() const;               ///< the next fork will be refused
+    std::uint64_t memory() const;                ///< bytes now
+    std::uint64_t memory_without_cache() const;  ///< bytes that the kernel cannot have back by forgetting files
+    std::uint64_t peak_memory() const;           ///< bytes; 0 where the kernel does not tell
 
 private:
     bool is_in_force(const cgroup_place& place, std::string_view controller, const run_limits& limits) const;

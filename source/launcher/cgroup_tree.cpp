@@ -20,13 +20,20 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "container-mcp-";
 
-// Three quarters of what the group that holds the launcher may have, so that one caller leaves room for others and for
-// the server. Nothing where that has no limit; v1 shows none as a number that no machine has.
+std::uint64_t of_the_machine(const cgroup_folders::control_file& file)
+{
+    if (file.controller == "memory") return number_in("/proc/meminfo", "MemTotal:") * 1024;
+    return std::min(number_in("/proc/sys/kernel/pid_max"), number_in("/proc/sys/kernel/threads-max"));
+}
+
+// Three quarters of what the group that holds the launcher may have, or else the machine, so that one caller leaves
+// room for others and for the server. v1 shows no limit as a number that no machine has.
 std::optional<std::uint64_t> most_of_a_caller(const cgroup_place& callers, const cgroup_folders::control_file& file)
 {
-    constexpr std::uint64_t no_limit = 1ull << 60;
-    const std::uint64_t whole = number_in(callers.folder.parent_path() / file.name_in(callers));
-    if (whole == 0 || whole >= no_limit) return std::nullopt;
+    std::uint64_t whole = of_the_machine(file);
+    const std::uint64_t limit = number_in(callers.folder.parent_path() / file.name_in(callers));
+    if (limit != 0 && (whole == 0 || limit < whole)) whole = limit;
+    if (whole == 0) return std::nullopt;
     return whole - whole / 4;
 }
 

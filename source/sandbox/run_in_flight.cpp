@@ -3,6 +3,8 @@
 #include "jail/sealed_memory.hpp"
 #include "posix/bytes.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@ namespace {
 constexpr std::size_t result_limit = 1 << 20;
 constexpr int pipe_size = 256 << 10;
 constexpr std::size_t piece = 64 << 10;
+constexpr std::size_t most_in_a_row = 64 << 10, cost_of_read = 4 << 10;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::system_category(), what); }
 
@@ -35,18 +38,25 @@ run_stream::run_stream(const asio::any_io_executor& executor, unique_fd& write_e
     pipe_.assign(read_end.release());
 }
 
+// The reader of a run that writes faster than its output is passed on would never have to wait.
 awaitable<std::string> run_stream::read(std::size_t limit)
 {
+    if (in_a_row_ >= most_in_a_row) {
+        in_a_row_ = 0;
+        co_await asio::post(pipe_.get_executor(), asio::use_awaitable);
+    }
     std::string buffer(std::min(limit, piece), '\0');
     for (;;) {
         const ssize_t length = ::read(pipe_.native_handle(), buffer.data(), buffer.size());
         if (length >= 0) {
             buffer.resize(static_cast<std::size_t>(length));
+            in_a_row_ += buffer.size() + cost_of_read;
             co_return buffer;
         }
         if (errno == EINTR) continue;
         if (errno != EAGAIN) fail("read");
         if (ended_) co_return std::string();
+        in_a_row_ = 0;
         auto [error] = co_await pipe_.async_wait(asio::posix::stream_descriptor::wait_read, as_tuple);
         if (error && !ended_) co_return std::string();
     }

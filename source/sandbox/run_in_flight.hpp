@@ -28,6 +28,7 @@ public:
 
 private:
     asio::posix::stream_descriptor pipe_;
+    std::size_t in_a_row_ = 0;  // bytes, and some for each read, since others had their turn
     bool ended_ = false;
 };
 

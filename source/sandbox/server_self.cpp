@@ -1,6 +1,7 @@
 #include "sandbox/server_self.hpp"
 
 #include "jail/apparmor.hpp"
+#include "jail/capabilities.hpp"
 #include "jail/seccomp_filter.hpp"
 #include "jail/syscall_rules.hpp"
 #include "posix/unique_fd.hpp"
@@ -8,28 +9,56 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace cmcp::sandbox {
 namespace {
 
 constexpr const char* own_profile = "container-mcp";
 
-constexpr std::string_view refused[] = {"execve",   "execveat", "fork",      "vfork",     "setuid",   "setgid",
-                                        "setreuid", "setregid", "setresuid", "setresgid", "setgroups"};
-constexpr std::string_view added[] = {"openat2",      "open",       "openat",     "creat",      "chmod",
-                                      "fchmod",       "fchmodat",   "fallocate",  "setrlimit",  "prlimit64",
-                                      "memfd_create", "futex_wake", "futex_wait", "setsockopt", "sendto",
-                                      "recvfrom",     "sendmsg",    "recvmsg",    "sendmmsg",   "recvmmsg"};
+// Programs, other users, owners and attributes of files by their names, and how other processes are scheduled.
+constexpr std::string_view refused[] = {"execve",
+                                        "execveat",
+                                        "fork",
+                                        "vfork",
+                                        "setuid",
+                                        "setgid",
+                                        "setreuid",
+                                        "setregid",
+                                        "setresuid",
+                                        "setresgid",
+                                        "setgroups",
+                                        "chown",
+                                        "lchown",
+                                        "setxattr",
+                                        "lsetxattr",
+                                        "removexattr",
+                                        "lremovexattr",
+                                        "utime",
+                                        "utimes",
+                                        "futimesat",
+                                        "sched_setaffinity",
+                                        "setpriority",
+                                        "ioprio_set",
+                                        "sched_setparam",
+                                        "sched_setscheduler",
+                                        "sched_setattr"};
+constexpr std::string_view added[] = {"openat2",    "fallocate",  "setrlimit", "memfd_create", "futex_wake",
+                                      "futex_wait", "setsockopt", "sendto",    "recvfrom",     "sendmsg",
+                                      "recvmsg",    "sendmmsg",   "recvmmsg"};
 constexpr std::uint64_t server_low32 = 0xffffffff;
 
 bool is_refused(std::string_view name)
@@ -44,6 +73,9 @@ std::vector<syscall_rule> server_rules()
     for (std::string_view name : allowed_syscalls())
         if (!is_refused(name)) all.push_back({name, -1, 0, {}});
     for (std::string_view name : added) all.push_back({name, -1, 0, {}});
+    // openat2 can name such a mode behind its pointer, but without CAP_FSETID what is written to loses it.
+    for (syscall_rule& each : calls_without_set_id()) all.push_back(std::move(each));
+    all.push_back({"prlimit64", -1, 0, {{0, server_low32, 0}}});
     // Threads only.
     constexpr std::uint64_t namespaces = 0x7e020000;  // CLONE_NEW* as clone knows them
     all.push_back({"clone", -1, 0, {{0, namespaces | CLONE_THREAD, CLONE_THREAD}}});
@@ -66,10 +98,27 @@ bool makes_no_process()
     return child == -1 && errno == EPERM;
 }
 
-bool reaches_no_other_files()
+bool gives_no_set_id()
+{
+    const unique_fd file(::memfd_create("mode", MFD_CLOEXEC));
+    return file && ::fchmod(file.get(), S_ISUID | S_IRWXU) == -1 && errno == EPERM;
+}
+
+bool opens_no_other_files()
 {
     const unique_fd root(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return !root && errno == EACCES;
+}
+
+// Landlock has no say in modes, owners and times. The change is to what is there, so nothing changes where it succeeds.
+bool changes_no_other_files()
+{
+    for (const char* folder : {"/", "/usr"}) {
+        struct stat status {};
+        if (::stat(folder, &status) != 0) continue;
+        if (::chmod(folder, status.st_mode & 0777) == 0 || errno != EROFS) return false;
+    }
+    return true;
 }
 
 // Beside Landlock and the filter. It is entered by name, not by the path of the program: the launcher, which needs
@@ -80,17 +129,30 @@ std::string enter_own_profile()
     return apparmor_enabled() && enter_apparmor(own_profile) == 0 ? apparmor_profile() : std::string();
 }
 
+struct effect {
+    const char* what;
+    bool is_there;
+};
+
 layer judge()
 {
     layer self{"server_self", layer::state::on,
                "the server executes nothing, makes no processes and reaches only its own files"};
-    const bool calls = executes_nothing() && makes_no_process();
-    const bool files = reaches_no_other_files();
-    if (calls && files) return self;
-    self.is = calls || files ? layer::state::degraded : layer::state::off;
-    self.detail = calls   ? "seccomp only: the kernel has no Landlock"
-                  : files ? "Landlock only: there is no filter"
-                          : "neither filter nor Landlock is in force";
+    const std::array<effect, 4> all{
+        {{"it could start programs, because there is no filter",
+          executes_nothing() && makes_no_process() && gives_no_set_id()},
+         {"it could open other files, because the kernel has no Landlock", opens_no_other_files()},
+         {"it could change modes, owners and times of other files, because it has no "
+          "mounts of its own",
+          changes_no_other_files()},
+         {"it has capabilities that it does not need", has_only_ownership()}}};
+    const auto lost = static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [](const effect& each) { return !each.is_there; }));
+    if (lost == 0) return self;
+    self.is = all[0].is_there || all[1].is_there ? layer::state::degraded : layer::state::off;
+    self.detail.clear();
+    for (const effect& each : all)
+        if (!each.is_there) self.detail += (self.detail.empty() ? "" : "; ") + std::string(each.what);
     return self;
 }
 
@@ -104,6 +166,8 @@ try {
     const bpf_program filter = compile_rules(server_rules(), EPERM);
     landlock_rules rules = places;
     rules.signals_outside = true;  // the launcher and the browser, which are not confined by it, can be ended
+    if (!keep_only_ownership())
+        return {"server_self", layer::state::off, std::string("capabilities: ") + std::strerror(errno)};
     const std::string profile = enter_own_profile();
     if (!apply_landlock(rules))
         return {"server_self", layer::state::off, std::string("Landlock: ") + std::strerror(errno)};

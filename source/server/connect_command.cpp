@@ -78,7 +78,9 @@ void note_file(connection& of)
     if (of.line.scope == "project")
         notes.push_back("the key will be in a file of the project: keep that out of version control");
     if (of.file.others_may_read())
-        notes.push_back("other users of this machine may read the file: chmod 600 " + of.file.file().string());
+        notes.push_back(
+            "other users of this machine may read the file now; with the key it gets mode 0600, and so does "
+            "the copy of what it was");
 }
 
 connection prepare_connection(const loaded_settings& loaded, const connect_words& line, const environment& variables)

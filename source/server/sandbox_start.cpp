@@ -2,6 +2,7 @@
 
 #include "config/load_settings.hpp"
 #include "runs/python_run.hpp"
+#include "sandbox/own_places.hpp"
 #include "sandbox/server_self.hpp"
 #include "sandboxes/image_fetches.hpp"
 #include "sandboxes/network_lists.hpp"
@@ -146,6 +147,7 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
     sandbox::landlock_rules places;
     // The C library and OpenSSL read these while they work. Nothing of /etc here is secret.
     places.read_only = {"/usr",
+                        "/bin",
                         "/lib",
                         "/lib64",
                         "/proc",
@@ -178,6 +180,13 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
         places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());
     if (!config.log_file.empty()) places.read_write.push_back(fs::absolute(config.log_file).parent_path().string());
     return places;
+}
+
+sandbox::landlock_rules both(sandbox::landlock_rules one, const sandbox::landlock_rules& other)
+{
+    one.read_only.insert(one.read_only.end(), other.read_only.begin(), other.read_only.end());
+    one.read_write.insert(one.read_write.end(), other.read_write.begin(), other.read_write.end());
+    return one;
 }
 
 // Editors and Kubernetes put another file in the place of the old one, so the whole folder is readable. A file that
@@ -239,8 +248,11 @@ void confine_this_process(started_sandbox& started, const settings& config, audi
         sandbox::start_programs_through_helper(launcher, programs);
         auto places = places_of_the_server(config);
         for (auto& folder : folders_of(read_again)) places.read_only.push_back(std::move(folder));
-        if (audit != nullptr) audit->start([own = places_of_audit(config)] { sandbox::confine_server(own); });
+        const auto of_audit = audit == nullptr ? sandbox::landlock_rules() : places_of_audit(config);
+        const std::string why_shown = sandbox::show_only(both(places, of_audit));
+        if (audit != nullptr) audit->start([of_audit] { sandbox::confine_server(of_audit); });
         self = sandbox::confine_server(places);
+        if (!why_shown.empty() && self.is == sandbox::layer::state::degraded) self.detail += " (" + why_shown + ")";
     } else if (audit != nullptr) {
         audit->start();
     }

@@ -19,8 +19,9 @@ struct started_sandbox {
 started_sandbox start_sandbox(const settings& config);
 
 /// Confines this process to what the server needs, where SERVER_CONFINE says so, and adds that to the report. After
-/// start_sandbox, before the first thread. `read_again`: files that a reload reads. The thread of the audit, where
-/// there is one, begins before, because it reaches other places than the rest.
+/// start_sandbox, before the first thread and before a folder is opened that lies in none of the server's places.
+/// `read_again`: files that a reload reads. The thread of the audit, where there is one, begins before, because it
+/// reaches other places than the rest.
 void confine_this_process(started_sandbox& started, const settings& config, audit::writer* audit,
                           const std::vector<std::filesystem::path>& read_again = {});
 

@@ -255,17 +255,25 @@ TEST_CASE("modes give callers' programs no bits that runs never have, and the se
     const auto root = folder.path / "root";
     entry program = entry_at("root/workspace/program"), token = entry_at("root/auth-token"),
           closed = entry_at("root/workspace/closed", kind::folder);
+    const std::string image = "root/images/" + std::string(64, 'a');
+    entry in_image = entry_at(image + "/root/sh"), tmp_of_image = entry_at(image + "/root/tmp", kind::folder);
     program.mode = 06755;
+    in_image.mode = 07755;
+    tmp_of_image.mode = 03777;
     token.mode = 0666;
     closed.mode = 0;
-    restore_into(root, in_workspace({program, closed, entry_at("root/workspace/closed/inner"), token}));
+    restore_into(root, in_workspace({program, closed, entry_at("root/workspace/closed/inner"), token,
+                                     entry_at("root/images", kind::folder), entry_at(image, kind::folder),
+                                     entry_at(image + "/root", kind::folder), in_image, tmp_of_image}));
     const auto mode_of = [](const fs::path& file) {
         struct stat status {};
         ::lstat(file.c_str(), &status);
         return status.st_mode & 07777;
     };
     CHECK(mode_of(root / "workspace/program") == 0755);
-    CHECK(mode_of(root / "auth-token") == 0644);  // in a folder of mode 0700
+    CHECK(mode_of(root / "auth-token") == 0600);
+    CHECK(mode_of(folder.path / image / "root/sh") == 0755);
+    CHECK(mode_of(folder.path / image / "root/tmp") == 0777);
     CHECK(mode_of(root / "workspace/closed") == 0);
     CHECK(mode_of(root) == 0700);
     fs::permissions(root / "workspace/closed", fs::perms::owner_all);

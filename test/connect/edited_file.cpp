@@ -43,13 +43,31 @@ TEST_CASE("a file is replaced with its mode, and the former one stays beside it"
     ::chmod(file.c_str(), 0640);
     edited_file edited({file, folder.path}, false);
     CHECK(edited.text() == "old");
-    const auto copy = edited.replace("new", true);
+    const auto copy = edited.replace("new", false);
     REQUIRE(copy);
     CHECK(content_of(file) == "new");
     CHECK(content_of(*copy) == "old");
     CHECK(mode_of(file) == 0640);
     CHECK(mode_of(*copy) == 0640);
     CHECK(files_in(folder.path) == 2);
+}
+
+TEST_CASE("a file that gets a key is closed to others with its copy, whatever its mode was")
+{
+    for (const mode_t before : {0644, 0666, 0604, 0440, 0755, 02755}) {
+        INFO(before);
+        const temporary_folder folder;
+        const fs::path file = folder.path / "mcp.json";
+        write(file, "an earlier key");
+        ::chmod(file.c_str(), before);
+        edited_file edited({file, folder.path}, false);
+        const auto copy = edited.replace("the key", true);
+        REQUIRE(copy);
+        CHECK(content_of(file) == "the key");
+        CHECK(content_of(*copy) == "an earlier key");
+        CHECK(mode_of(file) == 0600);
+        CHECK(mode_of(*copy) == 0600);
+    }
 }
 
 TEST_CASE("a new file gets its folders, and is closed to others where it holds a key")

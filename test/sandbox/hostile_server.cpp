@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -124,6 +125,20 @@ public:
             if (kind_of(*message) != message_kind::ended) continue;
             ended_message ended = decode_ended(*message);
             if (ended.id == last_id_) return {std::move(ended.result), read_all(ours.get())};
+        }
+    }
+
+    /// A run whose output is what the server likes.
+    run_result run_into(int output, run_request request)
+    {
+        const int descriptors[] = {output, output};
+        REQUIRE(say(kind(message_kind::start) + encode_start(++last_id_, false, request), descriptors));
+        for (;;) {
+            const auto message = hear();
+            REQUIRE(message);
+            if (kind_of(*message) != message_kind::ended) continue;
+            ended_message ended = decode_ended(*message);
+            if (ended.id == last_id_) return std::move(ended.result);
         }
     }
 
@@ -380,6 +395,38 @@ TEST_CASE("limits above the launcher's own are the launcher's", "[hostile]")
     request = request_in(at.workspace(), "(head -c 2M /dev/zero > large) 2>&-; stat -c %s large");
     request.limits.file_size = 1ull << 40;
     CHECK(server.run(request).output.ends_with("1048576\n"));
+}
+
+TEST_CASE("what a server hands over as output keeps its owner and its mode, unless it is a nameless pipe", "[hostile]")
+{
+    if (under_firejail()) return;
+    const places at;
+    const std::string file = at.foreign() / "secret", pipe = at.foreign() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0644) == 0);
+    const std::string code = "chmod 0666 /proc/self/fd/1; chown 1000:1000 /proc/self/fd/1; echo x";
+    hostile_server server(at);
+    for (const auto& [path, flags] :
+         {std::pair(file, O_RDONLY), std::pair(file, O_PATH), std::pair(pipe, O_RDWR),
+          std::pair(at.foreign().string(), O_RDONLY | O_DIRECTORY), std::pair(std::string("/dev/null"), O_RDWR),
+          std::pair(std::string("/dev/zero"), O_RDWR)}) {
+        INFO(path);
+        struct stat before {
+        }, after{};
+        REQUIRE(::stat(path.c_str(), &before) == 0);
+        const unique_fd output(::open(path.c_str(), flags | O_CLOEXEC));
+        REQUIRE(output);
+        if (::geteuid() == 0) server.run_into(output.get(), request_in(at.workspace(), code));
+        REQUIRE(::stat(path.c_str(), &after) == 0);
+        CHECK(after.st_uid == before.st_uid);
+        CHECK(after.st_gid == before.st_gid);
+        CHECK(after.st_mode == before.st_mode);
+    }
+    const unique_fd memory(static_cast<int>(::syscall(SYS_memfd_create, "output", 1)));
+    server.run_into(memory.get(), request_in(at.workspace(), "echo x"));
+    struct stat status {};
+    REQUIRE(::fstat(memory.get(), &status) == 0);
+    CHECK(status.st_uid == ::geteuid());
+    CHECK(server.run(request_in(at.workspace(), "echo again > /dev/stdout")).output == "again\n");
 }
 
 TEST_CASE("an interpreter is loaded in a jail: no capability, and nothing but what a run sees", "[hostile]")

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <fstream>
@@ -41,6 +42,38 @@ public:
         co_return;
     }
     asio::steady_timer seen;
+};
+
+/// Takes output more slowly than a run writes it, and counts the bytes that come between two turns of the rest of the
+/// loop.
+class slow_output final : public output_receiver {
+public:
+    explicit slow_output(asio::io_context& io) : io_(io) { turn(); }
+    awaitable<> receive(stream, std::string_view bytes) override
+    {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+        while (std::chrono::steady_clock::now() < until) continue;
+        since_ += bytes.size();
+        most = std::max(most, since_);
+        total += bytes.size();
+        co_return;
+    }
+    void end() { over_ = true; }
+
+    std::size_t most = 0, total = 0;
+
+private:
+    void turn()
+    {
+        asio::post(io_, [this] {
+            since_ = 0;
+            if (!over_) turn();
+        });
+    }
+
+    asio::io_context& io_;
+    std::size_t since_ = 0;
+    bool over_ = false;
 };
 
 awaitable<> run_and_note(native_backend& backend, run_request request, output_receiver& output, std::string& how)
@@ -85,6 +118,20 @@ TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "
     CHECK(cmcp::test::run_coroutine(s.io, group.wait_idle(std::chrono::seconds(10))));
     CHECK(how == "aborted");
     CHECK(processes_with(mark) == 0);
+}
+
+TEST_CASE("a run that floods its output leaves turns to others", "[run]")
+{
+    stage s;
+    slow_output output(s.io);
+    std::string how;
+    auto request = s.bash("head -c 8000000 /dev/zero");
+    request.limits.output = 16'000'000;
+    cmcp::test::run_coroutine(s.io, run_and_note(s.backend, std::move(request), output, how), std::chrono::seconds(60));
+    output.end();
+    s.io.poll();
+    CHECK(output.total == 8'000'000);
+    CHECK(output.most <= 192 * 1024);
 }
 
 TEST_CASE("a process left in the background is gone when the run returns", "[run]")

@@ -143,6 +143,34 @@ TEST_CASE("callers share the processors equally, however many processes each has
     CHECK(seconds < 15);
 }
 
+TEST_CASE("a caller has at most three quarters of the machine, also where no group around has a limit",
+          "[run][cgroups]")
+{
+    stage s;
+    if (!is_on(s, "memory")) {
+        std::cout << "not tested: no cgroup counts memory here\n";
+        return;
+    }
+    beside one(s, of("one", s.python("import os, time\nprint('on', flush=True)\n" + std::string(until_over))));
+    one.await_output();
+    const std::uint64_t memory = number_in("/proc/meminfo", "MemTotal:") * 1024;
+    int limits = 0;
+    for (const fs::path& group : groups_of(s.backend.launcher_pid()))
+        for (const auto& caller : fs::directory_iterator(group))
+            for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
+                if (!caller.path().filename().string().starts_with("caller-")) continue;
+                if (!fs::exists(caller.path() / name)) continue;
+                INFO(caller.path() / name);
+                const std::uint64_t limit = number_in(caller.path() / name);
+                CHECK(limit > 0);
+                CHECK(limit <= memory - memory / 4);
+                ++limits;
+            }
+    s.run_now(of("one", s.bash("echo > over")));
+    CHECK(one.await_end().why == cause::exited);
+    CHECK(limits > 0);
+}
+
 TEST_CASE("page tables that take long to be measured do not keep the launcher from its other runs", "[run]")
 {
     auto options = launcher_under_test();

@@ -83,6 +83,16 @@ TEST_CASE("the filter refuses every call that leads out of a sandbox")
     }
 }
 
+TEST_CASE("queues of asynchronous I/O are as on a kernel without them, so that programs read by threads")
+{
+    for (const std::int64_t call :
+         {SYS_io_setup, SYS_io_destroy, SYS_io_submit, SYS_io_cancel, SYS_io_getevents, SYS_io_pgetevents}) {
+        INFO(call);
+        CHECK(error_of(call) == ENOSYS);
+        CHECK(error_of(call, {1, ~0ull}) == ENOSYS);
+    }
+}
+
 TEST_CASE("the filter lets through what shells, interpreters and compilers need")
 {
     // clang-format off
