@@ -1,5 +1,6 @@
 #pragma once
 
+#include "audit/record_shares.hpp"
 #include "audit/sink.hpp"
 #include "text/digest_maker.hpp"
 
@@ -43,14 +44,15 @@ public:
         std::size_t most = 24u << 20;  ///< from which on records are dropped
     };
 
-    explicit collector(limits of) : limits_(of) {}
+    explicit collector(limits of, record_shares::limits shares = {}) : limits_(of), shares_(shares) {}
 
     // On the io thread:
-    void add(kind is, log::fields with, const json::object* arguments);
+    void add(kind is, log::fields with, const json::object* arguments, std::string_view digest = {});
+    void settle();  ///< makes records of what was counted so far
     bool is_full();
 
     // On the thread that writes:
-    /// Until there is a record, `until` has passed, or stop(). False: stop().
+    /// Until there is a record, or something was counted for a minute, `until` has passed, or stop(). False: stop().
     bool wait(clock::time_point until);
     /// Until `until` has passed, or stop(), whatever comes meanwhile.
     bool rest(clock::time_point until);
@@ -61,10 +63,13 @@ public:
 
 private:
     const limits limits_;
+    void add_sums(std::vector<record_shares::sum> sums);
+
     digest_maker digests_;
     std::mutex mutex_;
     std::condition_variable wake_;
     batch records_;
+    record_shares shares_;
     bool waits_ = false;  // somebody has to be told of the next record
     bool stopped_ = false;
 };

@@ -13,8 +13,6 @@ namespace cmcp::audit {
 
 namespace {
 
-constexpr std::size_t longest_text = 400;
-
 char* copy(char* to, std::string_view text)
 {
     return static_cast<char*>(std::memcpy(to, text.data(), text.size())) + text.size();

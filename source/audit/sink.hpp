@@ -35,8 +35,9 @@ public:
     virtual ~sink() = default;
 
     /// Fields as those of the log: names of callers and things, never arguments, content or secrets. `arguments` are
-    /// kept as a digest alone; null: there are none. Io thread only; takes less than a microsecond and never blocks.
-    virtual void add(kind is, log::fields with, const json::object* arguments) = 0;
+    /// kept as a digest alone; null: there are none. `digest`: theirs (jsonrpc::canonical_digest()), where it was made
+    /// elsewhere; they are not looked at then. Io thread only; takes less than a microsecond and never blocks.
+    virtual void add(kind is, log::fields with, const json::object* arguments, std::string_view digest = {}) = 0;
 
     /// A sentence while calls must not be taken, because what they do could not be recorded; empty: they may be.
     /// Counts a refusal.
@@ -48,9 +49,9 @@ sink* current();
 void use(sink* of_process);
 
 /// In place of current()->add() where there may be no audit.
-inline void add(kind is, log::fields with, const json::object* arguments = nullptr)
+inline void add(kind is, log::fields with, const json::object* arguments = nullptr, std::string_view digest = {})
 {
-    if (auto* to = current(); to != nullptr) to->add(is, with, arguments);
+    if (auto* to = current(); to != nullptr) to->add(is, with, arguments, digest);
 }
 
 /// current()->refusal(), or empty.

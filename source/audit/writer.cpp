@@ -24,7 +24,7 @@ constexpr std::size_t most_latest = 512 * 1024;
 
 }  // namespace
 
-writer::writer(writer_options how) : how_(std::move(how)), journal_(how_.journal), collected_(how_.memory)
+writer::writer(writer_options how) : how_(std::move(how)), journal_(how_.journal), collected_(how_.memory, how_.shares)
 {
     log::info("audit", {{"folder", how_.journal.folder.string()},
                         {"key", journal_.key()},
@@ -53,14 +53,16 @@ void writer::start(std::function<void()> first)
 void writer::stop()
 {
     if (!thread_.joinable()) return;
+    collected_.settle();
     add(kind::stop, {}, nullptr);
     collected_.stop();
     thread_.join();
 }
 
-void writer::add(kind is, log::fields with, const json::object* arguments)
+void writer::add(kind is, log::fields with, const json::object* arguments, std::string_view digest)
 {
-    collected_.add(is, with, how_.arguments ? arguments : nullptr);
+    if (!how_.arguments) return collected_.add(is, with, nullptr);
+    collected_.add(is, with, arguments, digest);
 }
 
 std::string writer::refusal()

@@ -24,6 +24,7 @@ struct writer_options {
     std::chrono::milliseconds seal_every{1000};  ///< and take care that records are on the disk
     std::chrono::milliseconds write_every{25};
     collector::limits memory{};
+    record_shares::limits shares{};
 };
 
 /// How an audit is at the moment.
@@ -53,7 +54,7 @@ public:
     /// Writes and signs what there is, with a record `stop` at its end.
     void stop();
 
-    void add(kind is, log::fields with, const json::object* arguments) override;
+    void add(kind is, log::fields with, const json::object* arguments, std::string_view digest = {}) override;
     std::string refusal() override;
 
     writer_state now() const;

@@ -1,6 +1,7 @@
 #include "cluster/forwarder.hpp"
 
 #include "async/task_group.hpp"
+#include "cluster/member_answer.hpp"
 #include "cluster/member_request.hpp"
 #include "http/body_stream.hpp"
 #include "http/http_reply.hpp"
@@ -70,16 +71,7 @@ public:
 
     std::string head_of_answer(const relayed_answer_head& from) const override
     {
-        std::string head = status_line(from);
-        const auto connection = relayed_value(from, http::field::connection);
-        for (const auto& each : from) {
-            const std::string_view name(each.name_string().data(), each.name_string().size());
-            const std::string_view value(each.value().data(), each.value().size());
-            if (is_hop_by_hop(name, connection) || is_any_of(name, {"strict-transport-security", member_place_field}))
-                continue;
-            append_field(head, name, value);
-        }
-        return head;
+        return head_of_member_answer(from, from_);
     }
 
     std::string subject() const override { return "The server " + name_ + " of this cluster"; }

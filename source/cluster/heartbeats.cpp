@@ -91,9 +91,10 @@ awaitable<bool> heartbeats::beat()
     commands.push_back({"PEXPIRE", told_key(members_.own().name), gone_after_ms});
     const auto answers = co_await directory_.ask(std::move(commands));
     std::map<std::string, json::object, std::less<>> loads;
-    for (std::size_t i = 0; answers.size() > 2 && i < answers[1].items.size(); ++i)
+    const auto& others = members_.others();
+    for (std::size_t i = 0; answers.size() > 2 && i < std::min(others.size(), answers[1].items.size()); ++i)
         if (answers[1].items[i].is == directory_reply::kind::text)
-            loads.emplace(members_.others()[i].name, jsonrpc::read_object(answers[1].items[i].text));
+            loads.emplace(others[i].name, jsonrpc::read_object(answers[1].items[i].text));
     if (!std::ranges::equal(loads, loads_, is_same_life)) ++changes_;
     loads_ = std::move(loads);
     names_.clear();

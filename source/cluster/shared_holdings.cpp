@@ -10,6 +10,9 @@ namespace cmcp {
 namespace {
 
 constexpr std::chrono::minutes forgotten_after(1);
+constexpr std::chrono::milliseconds longest_pause_of_call(60'000);  // for the next call of a minute
+constexpr std::size_t longest_row =
+    256 * 1024;  // bytes of what one member has of a principal; more is no member's text
 
 // A bucket whose calls of a minute come back evenly, as quotas::take_call() has it: the milliseconds to wait.
 constexpr auto take_call = R"(
@@ -78,6 +81,7 @@ shared_holdings::rows shared_holdings::rows_of(const directory_reply& hash) cons
     rows all;
     for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
         if (hash.items[i].text == home_field) continue;
+        if (hash.items[i + 1].text.size() > longest_row || beats_.load_of(hash.items[i].text) == nullptr) continue;
         auto row = jsonrpc::read_object(hash.items[i + 1].text);
         if (beats_.is_alive(hash.items[i].text, view_of(row, "mark"))) all.emplace(hash.items[i].text, std::move(row));
     }
@@ -139,9 +143,9 @@ awaitable<std::chrono::milliseconds> shared_holdings::begin_call(std::string pri
     std::vector<directory_command> taken;
     taken.push_back({"EVAL", take_call, "1", "cmcp:calls:" + principal, std::to_string(most)});
     const auto answers = co_await directory_.ask(std::move(taken));
-    if (answers.empty()) co_return limits_.take_call(principal);
+    if (answers.empty() || answers[0].is != directory_reply::kind::number) co_return limits_.take_call(principal);
     if (answers[0].number != 0) limits_.count_refused_call();
-    co_return std::chrono::milliseconds(answers[0].number);
+    co_return std::chrono::milliseconds(std::clamp<std::int64_t>(answers[0].number, 0, longest_pause_of_call.count()));
 }
 
 awaitable<> shared_holdings::end_call(std::string principal)

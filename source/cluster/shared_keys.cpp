@@ -79,12 +79,16 @@ awaitable<key_elsewhere> shared_keys::find(std::string id)
     co_return look;
 }
 
-awaitable<bool> shared_keys::first_use(std::string digest, std::chrono::seconds keep)
+awaitable<std::optional<bool>> shared_keys::first_use(std::string digest, std::chrono::seconds keep)
 {
     std::vector<directory_command> claim;
     claim.push_back({"SET", "cmcp:proof:" + digest, "1", "NX", "EX", std::to_string(keep.count())});
     const auto answers = co_await directory_.ask(std::move(claim));
-    co_return answers.empty() || answers[0].is == directory_reply::kind::text;
+    std::optional<bool> first;
+    using kind = directory_reply::kind;
+    const bool is_answered = !answers.empty() && (answers[0].is == kind::text || answers[0].is == kind::nothing);
+    if (is_answered) first = answers[0].is == kind::text;
+    co_return first;
 }
 
 }  // namespace cmcp

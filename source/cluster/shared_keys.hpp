@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -24,7 +25,7 @@ public:
     awaitable<key_elsewhere> find(std::string id);
 
     /// As shared_logins::first_use.
-    awaitable<bool> first_use(std::string digest, std::chrono::seconds keep);
+    awaitable<std::optional<bool>> first_use(std::string digest, std::chrono::seconds keep);
 
 private:
     std::string sealed(const key_record& key) const;

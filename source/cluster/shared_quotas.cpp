@@ -5,6 +5,8 @@
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <chrono>
 #include <utility>
 
@@ -17,6 +19,7 @@ constexpr auto limits_entry = "cmcp:limits";
 constexpr std::string_view news_of_limits = ":limits";  // no principal is named so
 constexpr std::chrono::milliseconds between_looks_at_store(400);
 constexpr std::chrono::seconds after_trouble(2);
+constexpr std::size_t entries_a_turn = 128;
 
 std::string field_of(const kept_limit& one) { return one.name + " " + one.principal; }
 
@@ -69,23 +72,23 @@ void shared_quotas::open_store(bool make)
     if (!store_) store_ = identity_store::existing(config_.sandbox_root);
 }
 
-// Of a principal and a limit that are not those of the field, an entry was put in another one's place.
-shared_quotas::rows shared_quotas::rows_of(const directory_reply& hash) const
+// Of a principal and a limit that are not those of the field, an entry was put in another one's place. Each signature
+// is checked, and a directory may hold very many entries, so others have their turn in between.
+awaitable<shared_quotas::rows> shared_quotas::take(directory_reply hash)
 {
     rows all;
-    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
-        auto row = opened_limit(config_.link_key, hash.items[i + 1].text);
-        if (row && field_of(*row) == hash.items[i].text) all.emplace(hash.items[i].text, *std::move(row));
-    }
-    return all;
-}
-
-void shared_quotas::take(const rows& known_rows)
-{
-    open_store(!known_rows.empty());
     bool is_new = false;
-    for (const auto& [field, row] : known_rows) is_new = store_->take_limit(row) || is_new;
+    auto executor = co_await asio::this_coro::executor;
+    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
+        if (i % entries_a_turn == entries_a_turn - 2) co_await asio::post(executor, asio::use_awaitable);
+        auto row = opened_limit(config_.link_key, hash.items[i + 1].text);
+        if (!row || field_of(*row) != hash.items[i].text) continue;
+        open_store(true);
+        is_new = store_->take_limit(*row) || is_new;
+        all.emplace(hash.items[i].text, *std::move(row));
+    }
     if (is_new) limits_.look_again();
+    co_return all;
 }
 
 // Two servers may tell a limit at once, and the later change is not always the last one that is written: then the
@@ -108,10 +111,9 @@ awaitable<bool> shared_quotas::settle()
 {
     std::vector<directory_command> question;
     question.push_back({"HGETALL", limits_entry});
-    const auto answers = co_await directory_.ask(std::move(question));
+    auto answers = co_await directory_.ask(std::move(question));
     if (answers.empty()) co_return false;
-    const auto known_rows = rows_of(answers[0]);
-    take(known_rows);
+    const auto known_rows = co_await take(std::move(answers[0]));
     auto commands = missing_in(known_rows);
     commands.push_back({"EXPIRE", limits_entry, told_for_seconds});
     const auto done = co_await directory_.ask(std::move(commands));

@@ -33,8 +33,7 @@ private:
     void open_store(bool make);
     awaitable<bool> settle_where_needed();
     awaitable<bool> settle();
-    rows rows_of(const directory_reply& hash) const;
-    void take(const rows& known_rows);
+    awaitable<rows> take(directory_reply hash);
     std::vector<directory_command> missing_in(const rows& known_rows);
 
     directory& directory_;

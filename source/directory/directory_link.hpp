@@ -12,16 +12,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace cmcp {
-
-/// what() says why it cannot be reached, as the end of a sentence.
-struct directory_away : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// A connection to the directory. Commands of many coroutines go out in their order, without waiting for each
 /// other's answers. Io thread only.

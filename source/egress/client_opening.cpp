@@ -1,5 +1,6 @@
 #include "egress/client_opening.hpp"
 
+#include "egress/tls_hellos.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -8,82 +9,6 @@ namespace cmcp {
 namespace {
 
 using begins_as = client_opening::kind;
-
-/// Reads numbers and vectors of TLS (RFC 8446 section 3) from the front. What is not there makes it bad.
-struct tls_reader {
-    std::string_view rest;
-    bool bad = false;
-
-    std::string_view take(std::size_t size)
-    {
-        bad = bad || size > rest.size();
-        if (bad) return {};
-        const auto taken = rest.substr(0, size);
-        rest.remove_prefix(size);
-        return taken;
-    }
-    std::size_t number(std::size_t bytes)
-    {
-        std::size_t value = 0;
-        for (const char c : take(bytes)) value = value << 8 | static_cast<unsigned char>(c);
-        return value;
-    }
-    tls_reader vector(std::size_t size_bytes) { return {take(number(size_bytes)), bad}; }
-};
-
-// RFC 6066 section 3: one name of the one type that there is.
-bool read_server_name(tls_reader extension, std::string& name)
-{
-    auto list = extension.vector(2);
-    const bool is_name = list.number(1) == 0;
-    name = list.vector(2).rest;
-    return is_name && !name.empty() && !list.bad && list.rest.empty() && extension.rest.empty();
-}
-
-// Two server names could be read as the one or the other.
-client_opening read_hello(std::string_view body)
-{
-    client_opening bad{begins_as::bad, {}};
-    client_opening hello{begins_as::tls, {}};
-    tls_reader reader{body};
-    reader.take(2 + 32);  // legacy_version, random
-    reader.vector(1);     // legacy_session_id
-    reader.vector(2);     // cipher_suites
-    reader.vector(1);     // legacy_compression_methods
-    if (!reader.bad && reader.rest.empty()) return hello;
-    auto extensions = reader.vector(2);
-    if (reader.bad || !reader.rest.empty()) return bad;
-    while (!extensions.rest.empty()) {
-        const auto type = extensions.number(2);
-        const auto data = extensions.vector(2);
-        if (extensions.bad) return bad;
-        if (type != 0) continue;
-        if (!hello.server_name.empty() || !read_server_name(data, hello.server_name)) return bad;
-    }
-    return hello;
-}
-
-// A handshake message may be cut into records anywhere (RFC 8446 section 5.1).
-client_opening look_at_tls(std::string_view bytes)
-{
-    std::string message;
-    while (bytes.size() >= 5) {
-        tls_reader header{bytes.substr(0, 5)};
-        const auto type = header.number(1), major = header.number(1);
-        header.number(1);
-        const auto size = header.number(2);
-        if (type != 22 || major != 3 || size == 0 || size > 16384) return {begins_as::bad, {}};
-        message.append(bytes.substr(5, size));
-        if (!message.empty() && message[0] != 1) return {begins_as::bad, {}};
-        if (message.size() >= 4) {
-            const auto whole = tls_reader{std::string_view(message).substr(1)}.number(3);
-            if (whole > client_opening::longest) return {begins_as::bad, {}};
-            if (message.size() >= 4 + whole) return read_hello(std::string_view(message).substr(4, whole));
-        }
-        bytes.remove_prefix(std::min(bytes.size(), 5 + size));
-    }
-    return {};
-}
 
 bool is_token_character(char c)
 {
@@ -107,11 +32,15 @@ client_opening look_at_text(std::string_view bytes)
 
 }  // namespace
 
+bool client_opening::is_tls(std::string_view bytes)
+{
+    return !bytes.empty() && bytes[0] == 22 && (bytes.size() == 1 || bytes[1] == 3);
+}
+
 client_opening client_opening::look(std::string_view bytes)
 {
     if (bytes.empty()) return {};
-    const bool tls = bytes.front() == 22 && (bytes.size() == 1 || bytes[1] == 3);
-    auto opening = tls ? look_at_tls(bytes) : look_at_text(bytes);
+    auto opening = is_tls(bytes) ? tls_hellos().look(bytes) : look_at_text(bytes);
     if (opening.is == kind::more && bytes.size() >= 2 * longest) opening.is = kind::bad;
     return opening;
 }

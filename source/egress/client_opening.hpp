@@ -26,6 +26,7 @@ struct client_opening {
     std::string server_name;  ///< tls: as the client wrote it; empty: it names none
 
     static client_opening look(std::string_view bytes);
+    static bool is_tls(std::string_view bytes);  ///< they begin as TLS, of which tls_hellos finds each ClientHello
 };
 
 /// Why a ClientHello that names `server_name` is not passed on to `who`; empty when it is. An address has no server

@@ -56,11 +56,7 @@ bool egress_relay::moved(std::size_t bytes)
 {
     note_moved();
     if (ticket_->count(bytes)) return true;
-    const bool is_own_limit = ticket_->bytes() > ticket_->limits().bytes;
-    const std::string limit = std::to_string(ticket_->limits().bytes >> 20) + " MiB";
-    std::string sentence =
-        is_own_limit ? "Cut: more than the limit of " + limit + " was transferred." : ticket_->account()->refusal();
-    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", std::move(sentence)});
+    ticket_->add_refusal({upstream_name_, upstream_port_, "bytes", ticket_->refusal_of_bytes()});
     close();
     return false;
 }
@@ -82,6 +78,11 @@ awaitable<std::optional<egress_error>> egress_relay::connect(host who, std::uint
     co_return problem;
 }
 
+void egress_relay::hear(std::string_view bytes) const
+{
+    if (hear_upstream_) hear_upstream_(bytes);
+}
+
 awaitable<> egress_relay::copy(std::shared_ptr<egress_relay> self, bool outward)
 {
     auto& from = outward ? self->client_ : self->upstream_->socket;
@@ -89,6 +90,7 @@ awaitable<> egress_relay::copy(std::shared_ptr<egress_relay> self, bool outward)
     auto& read_before = outward ? self->from_client_ : self->from_upstream_;
     const std::size_t before = read_before.size();
     if (before > 0 && !self->moved(before)) co_return;
+    if (!outward) self->hear({static_cast<const char*>(read_before.data().data()), before});
     auto [failed, first] = co_await asio::async_write(to, read_before.data(), as_tuple);
     if (failed) co_return self->close();
     read_before.clear();
@@ -97,6 +99,7 @@ awaitable<> egress_relay::copy(std::shared_ptr<egress_relay> self, bool outward)
         auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
         if (failure == asio::error::eof) break;
         if (failure || !self->moved(got)) co_return self->close();
+        if (!outward) self->hear({piece.data(), got});
         auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(piece.data(), got), as_tuple);
         if (stopped) co_return self->close();
         self->note_moved();
@@ -109,8 +112,13 @@ awaitable<> egress_relay::relay() { co_await relay(copy(shared_from_this(), true
 
 awaitable<> egress_relay::relay(awaitable<> outward)
 {
-    auto executor = co_await asio::this_coro::executor;
     auto inward = copy(shared_from_this(), false);
+    co_await relay(std::move(outward), std::move(inward));
+}
+
+awaitable<> egress_relay::relay(awaitable<> outward, awaitable<> inward)
+{
+    auto executor = co_await asio::this_coro::executor;
     auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(outward), asio::deferred),
                                                         asio::co_spawn(executor, std::move(inward), asio::deferred));
     co_await both.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);

@@ -9,9 +9,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -35,6 +37,7 @@ protected:
     static awaitable<> copy(std::shared_ptr<egress_relay> self, bool outward);
     awaitable<> relay();                     ///< both directions, until both have ended
     awaitable<> relay(awaitable<> outward);  ///< `outward` in place of the copy of that direction
+    static awaitable<> relay(awaitable<> outward, awaitable<> inward);
 
     bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes
     void note_moved() { last_moved_ = clock::now(); }
@@ -47,11 +50,14 @@ protected:
     std::shared_ptr<egress_ticket> ticket_;
     boost::beast::flat_buffer from_client_;
     boost::beast::flat_buffer from_upstream_;
+    std::function<void(std::string_view)>
+        hear_upstream_;  ///< gets what copy() passes inward, before it does; null: nobody
     std::optional<egress_socket> upstream_;
     std::string upstream_name_;
     std::uint16_t upstream_port_ = 0;
 
 private:
+    void hear(std::string_view bytes) const;
     using clock = std::chrono::steady_clock;
     void wait_until_idle();
 

@@ -16,7 +16,7 @@ using asio::ip::udp;
 bool judge_name(egress_ticket& ticket, const host& who)
 {
     constexpr std::size_t most_noted = 32;
-    const auto verdict = ticket.policy().judge(who);
+    const auto verdict = ticket.policy()->judge(who);
     if (verdict.allowed || verdict.asks) return true;
     const auto is_it = [&](const egress_refusal& each) { return each.host == who.name && each.port == 0; };
     const auto& noted = ticket.refusals();

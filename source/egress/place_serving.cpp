@@ -1,6 +1,8 @@
 #include "async/with_deadline.hpp"
 #include "egress/proxy_connection.hpp"
 
+#include <boost/asio/write.hpp>
+
 #include <algorithm>
 
 namespace cmcp {
@@ -65,7 +67,7 @@ awaitable<> proxy_connection::serve_place()
     } catch (const egress_error& failure) {
         refusal = failure;
     }
-    const bool may_be_silent = !has_secrets() && ticket_->policy().names_port(place_->who, place_->port);
+    const bool may_be_silent = !has_secrets() && ticket_->policy()->names_port(place_->who, place_->port);
     const auto patience = std::min(longest_silence, ticket_->limits().idle / 2);
     const auto limit = refusal || may_be_silent ? first_word : patience;
     const bool speaks = co_await speaks_within(limit);
@@ -100,8 +102,63 @@ awaitable<> proxy_connection::serve_opening()
         co_await serve_requests();
     } else {
         const bool reached = co_await reach_place();
-        if (reached) co_await relay();
+        if (reached && opening.is == opening_kind::tls)
+            co_await relay_tls();
+        else if (reached)
+            co_await relay();
     }
+}
+
+awaitable<> proxy_connection::relay_tls()
+{
+    hear_upstream_ = [this](std::string_view bytes) {
+        if (hellos_.is_over()) return;
+        hellos_.answer(bytes);
+        answered_.notify();
+    };
+    auto self = std::static_pointer_cast<proxy_connection>(shared_from_this());
+    co_await relay(copy_hellos(self), copy_answer(self));
+    hear_upstream_ = nullptr;
+}
+
+awaitable<> proxy_connection::copy_answer(std::shared_ptr<proxy_connection> self)
+{
+    co_await copy(self, false);
+    self->answer_ends_ = true;
+    self->answered_.notify();
+}
+
+// Each ClientHello is judged before a byte of it leaves: after a HelloRetryRequest the next one may name another
+// server. A refusal is the end of the connection, because the server writes to the client already.
+awaitable<> proxy_connection::copy_hellos(std::shared_ptr<proxy_connection> self)
+{
+    auto& hellos = self->hellos_;
+    while (!hellos.is_over()) {
+        const auto size = hellos.passable();
+        if (size > 0) {
+            if (!self->moved(size)) co_return;
+            const auto ready = asio::buffer(self->from_client_.data(), size);
+            auto [failed, sent] = co_await asio::async_write(self->upstream_->socket, ready, as_tuple);
+            if (failed) co_return self->close();
+            self->from_client_.consume(size);
+            hellos.passed();
+        }
+        while (hellos.waits_for_answer() && !self->answer_ends_) co_await self->answered_.wait();
+        if (hellos.waits_for_answer()) co_return self->close();
+        const auto opening = hellos.look(self->unsent());
+        std::string problem;
+        if (opening.is != opening_kind::more) problem = self->opening_problem(opening);
+        if (!problem.empty()) {
+            self->note_refusal(rule_for(opening.is), problem);
+            co_return self->close();
+        }
+        if (hellos.passable() > 0 || hellos.waits_for_answer() || hellos.is_over()) continue;
+        const bool more = co_await self->read_more();
+        if (more) continue;
+        if (!self->unsent().empty()) co_return self->close();
+        break;
+    }
+    co_await copy(self, true);
 }
 
 // A client may be slow and speak first all the same, so whoever speaks first decides.
@@ -146,16 +203,28 @@ awaitable<bool> proxy_connection::server_speaks_first()
 awaitable<client_opening> proxy_connection::read_opening()
 {
     for (;;) {
-        const auto read = from_client_.data();
-        const auto opening = client_opening::look({static_cast<const char*>(read.data()), read.size()});
+        const auto opening = client_opening::is_tls(unsent()) ? hellos_.look(unsent()) : client_opening::look(unsent());
         speaks_ = dialect_of(opening.is);
         if (opening.is != opening_kind::more) co_return opening;
-        const auto room = from_client_.prepare(std::min(opening_piece, from_client_.max_size() - read.size()));
-        auto [failure, got] = co_await client_.async_read_some(room, as_tuple);
-        if (failure) co_return opening;
-        from_client_.commit(got);
-        note_moved();
+        const bool more = co_await read_more();
+        if (!more) co_return opening;
     }
+}
+
+std::string_view proxy_connection::unsent() const
+{
+    const auto read = from_client_.data();
+    return {static_cast<const char*>(read.data()), read.size()};
+}
+
+awaitable<bool> proxy_connection::read_more()
+{
+    const auto room = from_client_.prepare(std::min(opening_piece, from_client_.max_size() - from_client_.size()));
+    auto [failure, got] = co_await client_.async_read_some(room, as_tuple);
+    if (failure) co_return false;
+    from_client_.commit(got);
+    note_moved();
+    co_return true;
 }
 
 // The server has spoken, so there are two that write to the client, and a refusal is the end of the connection.
@@ -165,6 +234,7 @@ awaitable<> proxy_connection::copy_when_judged(std::shared_ptr<proxy_connection>
     const bool half = opening.is == opening_kind::more && self->from_client_.size() > 0;
     std::string problem = self->opening_problem(opening);
     if (opening.is == opening_kind::http) problem = "A request of HTTP came after its server had spoken.";
+    if (opening.is == opening_kind::tls) problem = "A TLS handshake came after its server had spoken.";
     if (!problem.empty()) self->note_refusal(rule_for(opening.is), problem);
     if (half || !problem.empty()) co_return self->close();
     co_await copy(self, true);
@@ -176,7 +246,7 @@ std::string proxy_connection::opening_problem(const client_opening& opening) con
     if (opening.is == opening_kind::tls) return server_name_problem(opening.server_name, who, port);
     if (opening.is == opening_kind::bad)
         return who.with_port(port) + " is refused: the client sent no TLS handshake that can be checked.";
-    if (opening.is != opening_kind::other || ticket_->policy().names_port(who, port)) return {};
+    if (opening.is != opening_kind::other || ticket_->policy()->names_port(who, port)) return {};
     return needs_port(*place_, "the client speaks neither TLS nor HTTP/1");
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/event.hpp"
 #include "egress/client_opening.hpp"
 #include "egress/egress_relay.hpp"
+#include "egress/tls_hellos.hpp"
 #include "egress/web_url.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -64,6 +66,11 @@ private:
     awaitable<bool> server_speaks_first();
     awaitable<client_opening> read_opening();
     static awaitable<> copy_when_judged(std::shared_ptr<proxy_connection> self);
+    awaitable<> relay_tls();
+    static awaitable<> copy_hellos(std::shared_ptr<proxy_connection> self);
+    static awaitable<> copy_answer(std::shared_ptr<proxy_connection> self);
+    awaitable<bool> read_more();      ///< of the client; false: its end
+    std::string_view unsent() const;  ///< what the client has sent and was not passed on
     awaitable<bool> reach_place();
 
     // Of a place that a secret of the ticket is for:
@@ -76,7 +83,10 @@ private:
 
     std::optional<egress_place> place_;
     dialect speaks_ = dialect::http;  ///< in which a refusal is told
-    bool fresh_ = false;              ///< nothing was sent to upstream_ yet
+    tls_hellos hellos_;
+    event answered_;  ///< the server's part of a TLS handshake goes on, or ends
+    bool answer_ends_ = false;
+    bool fresh_ = false;  ///< nothing was sent to upstream_ yet
 };
 
 }  // namespace cmcp

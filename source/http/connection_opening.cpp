@@ -1,5 +1,7 @@
 #include "http/connection_opening.hpp"
 
+#include "config/networks.hpp"
+#include "http/forwarded_client.hpp"
 #include "http/http_reply.hpp"
 #include "http/proxy_header.hpp"
 #include "http/refusal.hpp"
@@ -63,7 +65,7 @@ awaitable<bool> read_proxy_header(client_socket& peer, connection_context& conte
         const auto size = whole ? header.size - taken.size() : seen.size();
         taken.append(seen.substr(0, size));
         take(peer, size);
-        if (whole && header.client) peer.set_address(header.client->to_string());
+        if (whole) peer.set_address(header.client ? address_text(*header.client) : unknown_client);
         if (whole) co_return true;
     }
     auto& input = peer.buffer();

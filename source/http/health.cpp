@@ -2,7 +2,8 @@
 #include "jsonrpc/write_json.hpp"
 #include "metrics/registry.hpp"
 
-#include <utility>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <memory>
 #include <utility>
@@ -47,7 +48,9 @@ awaitable<> answer_metrics(exchange& x, std::shared_ptr<const metrics_sources> f
     if (from->update) co_await from->update();
     http_reply reply;
     reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-    reply.body = metrics::all().text(from->sees_principals(x.request()) ? "" : "cmcp_principal_");
+    const std::string_view left_out = from->sees_principals(x.request()) ? "" : "cmcp_principal_";
+    metrics::registry::place at;
+    while (metrics::all().append_part(reply.body, at, left_out)) co_await asio::post(asio::use_awaitable);
     reply.with("Cache-Control", "no-store");
     co_await x.reply(std::move(reply));
 }

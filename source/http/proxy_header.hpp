@@ -19,7 +19,7 @@ struct proxy_header {
 
     state is = state::more;
     std::size_t size = 0;                              ///< of a header that was read, bytes
-    std::optional<boost::asio::ip::address> client{};  ///< nothing: the proxy speaks for itself, or tells no address
+    std::optional<boost::asio::ip::address> client{};  ///< nothing: it names no address of a client
 
     /// `bytes`: the beginning of the connection.
     static proxy_header look(std::string_view bytes);

@@ -115,7 +115,9 @@ bool from_another_page(const http_request& request)
     const auto is = [&request](std::string_view name, std::string_view value) {
         return request.header(name).value_or("") == value;
     };
-    if (!is("sec-fetch-site", "cross-site") && !is("sec-fetch-site", "same-site")) return false;
+    // A value that is not known here is not this page's own.
+    if (request.count("sec-fetch-site") == 0 || is("sec-fetch-site", "same-origin") || is("sec-fetch-site", "none"))
+        return false;
     const bool link =
         is("sec-fetch-mode", "navigate") && (is("sec-fetch-dest", "document") || is("sec-fetch-dest", ""));
     return !link || (request.method != "GET" && request.method != "HEAD");

@@ -104,8 +104,6 @@ void record_refused_login(const http_request& request, std::string_view reason)
                                             {"reason", reason}});
 }
 
-void record_refused_logins(std::uint64_t further) { audit::add(audit::kind::login_refused, {{"further", further}}); }
-
 std::string why_unrecordable(const http_request& request)
 {
     const bool calls = request.target != nullptr && request.target->audit == route_audit::calls;

@@ -26,7 +26,6 @@ void record_login(const http_request& request, const login& who, std::string_vie
 
 /// Records credentials that were not taken.
 void record_refused_login(const http_request& request, std::string_view reason);
-void record_refused_logins(std::uint64_t further);  ///< those that are not told one by one
 
 /// Why nothing may be done for the request: it would be in the audit, and could not be recorded; empty: it may.
 std::string why_unrecordable(const http_request& request);

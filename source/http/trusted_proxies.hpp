@@ -23,8 +23,8 @@ public:
     bool contains(const std::string& address) const;
 
     /// Where a trusted proxy has passed the request on, its fields Forwarded (RFC 7239) or X-Forwarded-For, -Proto and
-    /// -Host become the request's client, scheme and host of links. Where the fields break the rules, or both kinds
-    /// come, nothing of them is believed: most proxies write one kind and leave the other as the client sent it.
+    /// -Host become the request's client, scheme and host of links. A client that they do not name, or that cannot be
+    /// read, is `unknown_client`. Without any such field the proxy speaks for itself.
     void believe(http_request& request) const;
 
     void settle() const { unbelieved_.settle(); }  ///< to be called from time to time

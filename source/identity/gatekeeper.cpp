@@ -7,6 +7,7 @@
 #include "text/signature.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace cmcp {
 
@@ -63,6 +64,16 @@ login_ptr everybody_login()
     who->credential = "none";
     who->scopes = scope_set::all();
     return who;
+}
+
+// A key whose networks cannot be read is good nowhere.
+std::optional<networks> networks_of(const key_record& key)
+try {
+    return key.networks.empty() ? std::nullopt : std::optional(networks::parse(key.networks));
+} catch (const std::invalid_argument& wrong) {
+    log::error("key_networks_unreadable",
+               {{"key", key.id}, {"reason", wrong.what()}, {"advice", "make a new key with --networks"}});
+    return networks();
 }
 
 login_ptr key_login(const settings& config, const key_record& key)
@@ -169,7 +180,7 @@ const gatekeeper::known_key& gatekeeper::keep(key_record record, bool is_elsewhe
 {
     if (keys_.size() >= most_keys_known) keys_.clear();
     auto who = key_login(config_, record);
-    auto from = networks::parse(record.networks);
+    auto from = networks_of(record);
     auto& kept = keys_[record.id];
     kept = {std::move(record), std::move(from), std::move(who), event::clock::now(), is_elsewhere};
     return kept;
@@ -219,7 +230,7 @@ admission gatekeeper::judge_key(const api_key& key, const credentials& of)
     if (record.revoked != 0) return admission::refused("revoked_key", "The API key was revoked; ask for a new one.");
     if (record.expires != 0 && record.expires <= now)
         return admission::refused("expired_key", "The API key has expired; ask for a new one.");
-    if (!known->from.empty() && !known->from.hold(of.peer))
+    if (known->from && !known->from->hold(of.peer))
         return admission::refused("address", "The API key may not be used from this address.");
     if (!known->is_elsewhere && now - record.used >= use_is_noted_after) {
         store()->note_use(record.id, now);

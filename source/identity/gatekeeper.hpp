@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,7 +99,7 @@ private:
     using known_token = std::pair<std::string, login_ptr>;
     struct known_key {
         key_record record;
-        networks from;  // empty: anywhere
+        std::optional<networks> from;  // nothing: anywhere; empty: they cannot be read, so nowhere
         login_ptr who;
         event::clock::time_point looked;
         bool is_elsewhere = false;  // another server keeps it

@@ -73,6 +73,7 @@ admission gatekeeper::admit_issued(const token_verdict& verdict, const credentia
     auto judged = judge_binding(*verdict.who, of, now);
     const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
     if (!judged.to_claim.empty()) return {nullptr, {}, error, true, false, {}, std::move(judged.to_claim)};
+    if (judged.unavailable) return admission::not_known_yet(std::move(judged.problem));
     if (!judged.problem.empty()) return admission::refused("binding", std::move(judged.problem), error);
     return {verdict.who};
 }
@@ -113,7 +114,7 @@ awaitable<> gatekeeper::ask_for_proof(credentials of)
 {
     auto judged = judge(of);
     if (judged.to_claim.empty()) co_return;
-    const bool first = co_await shared_.first_use(judged.to_claim, proofs::kept_for);
+    const auto first = co_await shared_.first_use(judged.to_claim, proofs::kept_for);
     proofs_.claimed(std::move(judged.to_claim), first);
 }
 
@@ -163,7 +164,7 @@ awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
     const auto digest = sha256_hex(who->handle);
     if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
     const auto* verdict = cache_.find(digest, now);
-    co_return verdict == nullptr || verdict->who || verdict->unavailable;
+    co_return verdict != nullptr && (verdict->who || verdict->unavailable);
 }
 
 }  // namespace cmcp

@@ -51,7 +51,7 @@ public:
     void add(const key_record& key);
     std::optional<key_record> find(std::string_view id);
     std::vector<key_record> keys();  ///< oldest first
-    bool has_keys();                 ///< that are not revoked
+    bool has_keys();                 ///< revoked ones, too: where the last one was revoked, nobody may come without
     bool revoke(std::string_view id, double now);
     void note_use(std::string_view id, double now);
 

@@ -1,6 +1,7 @@
 #include "identity/introspection.hpp"
 
 #include "identity/form_encoding.hpp"
+#include "identity/issuer_metadata.hpp"
 #include "jsonrpc/read_object.hpp"
 
 namespace cmcp {
@@ -12,7 +13,7 @@ awaitable<token_verdict> introspection::ask(const document_fetch& fetch, std::st
     wanted.form = "token=" + form_encoded(token) + "&token_type_hint=access_token";
     if (!client.empty()) wanted.headers.emplace_back("Authorization", basic_authorization(client, secret));
     const std::string text = co_await fetch(std::move(wanted));
-    json::object claims = jsonrpc::read_object(text, 16);
+    json::object claims = read_issuer_document(text);
     token_verdict verdict{nullptr, "The token is not known to its issuer, or has ended."};
     if (!flag_of(claims, "active")) co_return verdict;
     // Most endpoints tell the tokens of one issuer alone and leave its name out.

@@ -13,7 +13,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t most_keys = 64;
+constexpr std::size_t most_keys = 64, most_tried = 256;
 constexpr std::chrono::seconds patience_with_others(3);
 constexpr std::chrono::milliseconds between_looks(100);
 constexpr std::chrono::seconds before_next_look(5);
@@ -23,9 +23,10 @@ std::vector<jose::public_key> keys_in(const json::object& document)
     std::vector<jose::public_key> keys;
     const auto* all = document.if_contains("keys");
     if (all == nullptr || !all->is_array()) throw std::runtime_error("its key set has no keys");
+    std::size_t tried = 0;
     for (const auto& each : all->get_array()) {
-        auto key =
-            each.is_object() && keys.size() < most_keys ? jose::public_key::read(each.get_object()) : std::nullopt;
+        if (keys.size() == most_keys || tried++ == most_tried) break;
+        auto key = each.is_object() ? jose::public_key::read(each.get_object()) : std::nullopt;
         if (key) keys.push_back(std::move(*key));
     }
     if (keys.empty())
@@ -133,7 +134,7 @@ void issuer::take(const fetched_key_set& set)
     const auto fetched = clock::now() - set.age;
     if (fetched <= fetched_ || set.age >= times_.kept) return;
     try {
-        keys_ = keys_in(jsonrpc::read_object(set.document, 16));
+        keys_ = keys_in(read_issuer_document(set.document));
         fetched_ = fetched;
     } catch (const std::runtime_error& problem) {
         log::warning("issuer_keys_refused", {{"issuer", json::string(name_)}, {"reason", problem.what()}});
@@ -171,7 +172,7 @@ awaitable<> issuer::fetch_keys()
     document_request wanted{text_of(about, "jwks_uri")};
     check_place(name_, wanted.url);
     std::string text = co_await fetch_(std::move(wanted));
-    keys_ = keys_in(jsonrpc::read_object(text, 16));
+    keys_ = keys_in(read_issuer_document(text));
     fetched_ = clock::now();
     if (shared_.tell) co_await shared_.tell(name_, std::move(text));
 }

@@ -24,6 +24,16 @@ std::array<std::string, 3> metadata_addresses(const std::string& issuer)
 
 }  // namespace
 
+// Each of these characters begins or divides values, wherever it stands, so there are no more values than of them.
+json::object read_issuer_document(std::string_view text)
+{
+    constexpr std::size_t most_values = 20'000;
+    const auto divides = [](char c) { return c == ',' || c == '[' || c == '{' || c == ':'; };
+    if (static_cast<std::size_t>(std::ranges::count_if(text, divides)) > most_values)
+        throw std::runtime_error("its answer has more values than any that was asked for");
+    return jsonrpc::read_object(text, 16);
+}
+
 awaitable<json::object> issuer_metadata(document_fetch fetch, std::string issuer)
 {
     std::string trouble;
@@ -38,7 +48,7 @@ awaitable<json::object> issuer_metadata(document_fetch fetch, std::string issuer
             if (trouble.empty()) trouble = problem.what();
             continue;
         }
-        auto document = jsonrpc::read_object(text, 16);
+        auto document = read_issuer_document(text);
         if (view_of(document, "issuer") != issuer)
             throw std::runtime_error(address + " names the issuer " + text_of(document, "issuer").substr(0, 200) +
                                      ", and AUTH_ISSUERS " + issuer +

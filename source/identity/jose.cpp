@@ -17,7 +17,7 @@ namespace cmcp::jose {
 namespace {
 
 constexpr std::size_t longest_token = 16 * 1024;
-constexpr std::size_t least_modulus = 2048 / 8;
+constexpr std::size_t least_modulus = 2048 / 8, most_modulus = 16'384 / 8;
 
 // Empty where there is none: a header and claims have members.
 json::object object_in(std::string_view encoded)
@@ -35,8 +35,7 @@ std::string_view curve_for(std::string_view algorithm)
 
 bool is_for_signatures(const json::object& jwk)
 {
-    const auto use = view_of(jwk, "use");
-    if (!use.empty() && use != "sig") return false;
+    if (jwk.contains("use") && view_of(jwk, "use") != "sig") return false;
     const auto* operations = jwk.if_contains("key_ops");
     if (operations == nullptr) return true;
     const auto verifies = [](const json::value& each) { return each.is_string() && each.get_string() == "verify"; };
@@ -57,7 +56,7 @@ bool is_strong(const json::object& members)
 {
     if (view_of(members, "kty") != "RSA") return true;
     const auto modulus = base64url_decode(view_of(members, "n"));
-    return modulus && modulus->size() >= least_modulus && modulus->front() != 0;
+    return modulus && modulus->size() >= least_modulus && modulus->size() <= most_modulus && modulus->front() != 0;
 }
 
 // Null: no public key of one of these curves.

@@ -46,7 +46,9 @@ std::string checked_scopes(const std::string& text)
 
 std::string checked_networks(const std::string& text)
 {
-    networks::parse(text);
+    if (!text.empty() && networks::parse(text).empty())
+        throw std::invalid_argument("\"" + text +
+                                    "\" names no network; leave it out for a key that is good from anywhere");
     return text;
 }
 
@@ -81,7 +83,12 @@ void check_new_name(const std::string& name)
 std::vector<own_limit> parse_limits(const std::vector<std::string>& words)
 {
     std::vector<own_limit> all;
-    std::ranges::transform(words, std::back_inserter(all), parse_limit);
+    for (const auto& word : words) {
+        const auto own = parse_limit(word);
+        if (std::ranges::any_of(all, [&](const own_limit& each) { return each.of == own.of; }))
+            throw std::invalid_argument("\"" + std::string(own.of->name) + "\" is given twice; name each limit once");
+        all.push_back(own);
+    }
     return all;
 }
 

@@ -66,15 +66,23 @@ proof_verdict proofs::judge(const proven_request& of, std::string_view thumbprin
     if (!wrong.empty()) return {std::move(wrong)};
     if (!is_time_near(proof->claims, skew_, now)) return {"The DPoP proof is too old, or of the future (iat)."};
     auto digest = sha256_hex(std::string(thumbprint) + "." + text_of(proof->claims, "jti"));
-    if (is_shared_ && claimed_.erase(digest) == 0 && !seen_.contains(digest)) return {{}, std::move(digest)};
+    if (is_shared_ && unanswered_.erase(digest) != 0)
+        return {"The servers of the cluster cannot be asked whether the DPoP proof was used before; try again later.",
+                true};
+    if (is_shared_ && claimed_.erase(digest) == 0 && !seen_.contains(digest)) return {{}, false, std::move(digest)};
     return {is_new(std::move(digest), now) ? "" : "The DPoP proof was used before, or there are too many."};
 }
 
 // A proof that came twice at once is good for whoever is judged first.
-void proofs::claimed(std::string digest, bool first)
+void proofs::claimed(std::string digest, std::optional<bool> first)
 {
+    if (unanswered_.size() >= most_seen) unanswered_.clear();
+    if (!first) {
+        unanswered_.insert(std::move(digest));
+        return;
+    }
     if (claimed_.size() >= most_seen) claimed_.clear();
-    if (first)
+    if (*first)
         claimed_.insert(std::move(digest));
     else if (!claimed_.contains(digest))
         is_new(std::move(digest), login::clock::now());

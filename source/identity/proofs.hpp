@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -21,8 +22,9 @@ struct proven_request {
 
 /// The judgement of a proof.
 struct proof_verdict {
-    std::string problem{};   ///< a sentence; empty: the sender has the key
-    std::string to_claim{};  ///< the other servers of the cluster have to be asked whether they have seen it
+    std::string problem{};     ///< a sentence; empty: the sender has the key
+    bool unavailable = false;  ///< nobody can say whether another server has seen it
+    std::string to_claim{};    ///< the other servers of the cluster have to be asked whether they have seen it
 };
 
 /// Proofs of possession (DPoP, RFC 9449 section 4.3). Each is good once. Io thread only.
@@ -36,14 +38,16 @@ public:
     proof_verdict judge(const proven_request& of, std::string_view thumbprint, login::clock::time_point now);
 
     void share() { is_shared_ = true; }  ///< with other servers: each proof has to be claimed first
-    void claimed(std::string digest, bool first);
+    /// The answer of the other servers. Nothing: there was none, and the next judgement of this proof says so.
+    void claimed(std::string digest, std::optional<bool> first);
 
 private:
     bool is_new(std::string digest, login::clock::time_point now);
 
     std::chrono::seconds skew_;
     bool is_shared_ = false;
-    std::unordered_set<std::string> claimed_;  // and not yet used
+    std::unordered_set<std::string> claimed_;     // and not yet used
+    std::unordered_set<std::string> unanswered_;  // and not yet judged again
     std::unordered_set<std::string> seen_;
     std::deque<std::pair<login::clock::time_point, std::string>> ages_;  // oldest first
 };

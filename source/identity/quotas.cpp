@@ -169,6 +169,25 @@ std::optional<std::uint64_t> quotas::calls_left(std::string_view principal)
     return static_cast<std::uint64_t>(own.calls.left);
 }
 
+awaitable<std::chrono::milliseconds> quotas::begin_call(std::string principal)
+{
+    if (!counter_) co_return take_call(principal);
+    const auto wait = co_await counter_(principal);
+    co_return wait;
+}
+
+std::int64_t quotas::seconds_to_wait(std::chrono::milliseconds wait)
+{
+    return std::chrono::ceil<std::chrono::seconds>(wait).count();
+}
+
+std::string quotas::refusal_of_call(std::chrono::milliseconds wait)
+{
+    const auto seconds = seconds_to_wait(wait);
+    return "Too many calls in a minute: your quota of calls is used up. Call again in " + std::to_string(seconds) +
+           (seconds == 1 ? " second." : " seconds.");
+}
+
 void quotas::count_refused_call() { count_refusal("calls"); }
 
 std::chrono::milliseconds quotas::take_call(std::string_view principal)

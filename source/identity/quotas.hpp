@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/asio.hpp"
 #include "async/event.hpp"
 #include "config/principal_limits.hpp"
 
@@ -62,6 +63,15 @@ public:
     /// A call of a tool begins. Otherwise how long the caller has to wait before it asks again. The calls of a minute
     /// may come at once; then they come back evenly.
     std::chrono::milliseconds take_call(std::string_view principal);
+    /// The same for what is no tool, and starts work or changes something: a cell of a notebook, an upload, a shell.
+    awaitable<std::chrono::milliseconds> begin_call(std::string principal);
+    using call_counter = std::function<awaitable<std::chrono::milliseconds>(const std::string& principal)>;
+    void count_calls_by(call_counter counter) { counter_ = std::move(counter); }  ///< from now on, of all servers
+
+    /// For a caller that has to wait so long: a sentence that says so.
+    static std::string refusal_of_call(std::chrono::milliseconds wait);
+    static std::int64_t seconds_to_wait(std::chrono::milliseconds wait);  ///< for Retry-After
+
     static void count_refused_call();  ///< that another one has decided about
 
 private:
@@ -91,6 +101,7 @@ private:
     std::function<clock::time_point()> now_;
     principal_limits everybody_;
     std::function<const principal_limits&(std::string_view principal)> elsewhere_;
+    call_counter counter_;  ///< null: take_call()
     std::unique_ptr<identity_store> store_;
     std::map<std::string, entry, std::less<>> known_;
 };

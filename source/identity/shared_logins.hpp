@@ -19,8 +19,8 @@ struct key_elsewhere {
 
 /// The knowledge of servers of a cluster about credentials.
 struct shared_logins {
-    /// A proof is used. False: another server took it before. True also where nobody can be asked.
-    std::function<awaitable<bool>(std::string digest, std::chrono::seconds keep)> first_use;
+    /// A proof is used. False: another server took it before. Nothing: nobody can say, so it must not be taken.
+    std::function<awaitable<std::optional<bool>>(std::string digest, std::chrono::seconds keep)> first_use;
 
     std::function<awaitable<key_elsewhere>(std::string id)> find_key;
 

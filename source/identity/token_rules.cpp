@@ -77,6 +77,34 @@ std::string problem_of_audience(const json::object& claims)
            "as client_id:NAME.";
 }
 
+// RFC 7800 section 3.1: a token that is bound to something is of no use without it, so one whose binding cannot be
+// checked is not taken like one without any.
+std::string problem_of_binding(const json::object& claims)
+{
+    const auto* bound = claims.if_contains("cnf");
+    if (bound == nullptr) return {};
+    const auto is_known = [](const auto& member) {
+        return (member.key() == "jkt" || member.key() == "x5t#S256") && member.value().is_string() &&
+               !member.value().get_string().empty();
+    };
+    const bool is_good =
+        bound->is_object() && !bound->get_object().empty() && std::ranges::all_of(bound->get_object(), is_known);
+    return is_good ? "" : "The token is bound (cnf) in a way that is not known here; known are jkt and x5t#S256.";
+}
+
+// Scopes of an unknown form would otherwise count as none, which AUTH_DEFAULT_SCOPES replaces.
+std::string problem_of_scopes(const json::object& claims)
+{
+    const auto is_text = [](const json::value& each) { return each.is_string(); };
+    for (const auto* name : {"scope", "scp"}) {
+        const auto* member = claims.if_contains(name);
+        if (member == nullptr || member->is_null() || member->is_string()) continue;
+        if (!member->is_array() || !std::ranges::all_of(member->get_array(), is_text))
+            return std::string("The token's ") + name + " is neither a text nor a list of texts.";
+    }
+    return {};
+}
+
 std::string problem_of(const json::object& claims, const token_rules& rules, time_point now)
 {
     if (const auto from = view_of(claims, "iss"); !contains(rules.issuers, from))
@@ -85,7 +113,9 @@ std::string problem_of(const json::object& claims, const token_rules& rules, tim
     const auto subject = view_of(claims, rules.subject_claim);
     if (subject.empty() || subject.size() > longest_subject)
         return "The token names no subject (" + rules.subject_claim + ").";
-    return problem_of_times(claims, rules.skew, now);
+    auto problem = problem_of_times(claims, rules.skew, now);
+    if (problem.empty()) problem = problem_of_binding(claims);
+    return problem.empty() ? problem_of_scopes(claims) : problem;
 }
 
 // OAuth has one text with blanks (RFC 8693 section 4.2); some issuers have a list, or another name.

@@ -7,10 +7,12 @@
 #include "text/random_id.hpp"
 #include "text/utf8_text.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <stdexcept>
 
 namespace cmcp {
@@ -22,6 +24,10 @@ using std::chrono::milliseconds;
 constexpr unsigned ok = 200, missing = 404, conflict = 409, precondition_failed = 412;
 constexpr milliseconds longest_pause{5000};
 constexpr std::size_t longest_shown = 300;
+constexpr std::size_t most_bytes_of_page = 4u << 20;    // 1,000 keys of 1,024 bytes, each byte as three, and more
+constexpr std::size_t most_bytes_of_keys = 256u << 20;  // of all pages of a list
+constexpr std::size_t most_empty_pages = 100;           // one after another
+constexpr std::size_t bytes_a_turn = 16 * 1024;
 
 web_url url_of(const store_address& to)
 {
@@ -74,6 +80,7 @@ struct object_store::order {
     name_values headers{};
     std::string bytes{};
     std::string digest = sha256_hex({});
+    std::size_t most = most_bytes;  ///< of the answer
 };
 
 /// The last answer, or why there is none.
@@ -132,7 +139,7 @@ fetch_request object_store::signed_request(const order& wanted) const
     request.url.target = wanted.path + (wanted.query.empty() ? "" : "?" + aws_query(wanted.query));
     request.method = wanted.method;
     request.body = wanted.bytes;
-    request.max_bytes = most_bytes;
+    request.max_bytes = wanted.most;
     request.max_redirects = 0;
     request.timeout = options_.request_timeout;
     request.timeout_setting = "the time for a request to the storage";
@@ -266,12 +273,18 @@ awaitable<std::vector<std::string>> object_store::list(std::string prefix)
 {
     std::vector<std::string> keys;
     std::string token;
+    std::set<std::string> tokens;
+    std::size_t bytes = 0, empty_pages = 0;
     do {
         const auto wanted = page_order(prefix, token);
         auto got = co_await ask(wanted);
         if (got.reply.status != ok) fail(*wanted, got);
-        const auto page = listing_of(*wanted, got.reply.body);
-        if (!page.next.empty() && page.next == token) fail_listing(*wanted, "it repeats a page");
+        auto page = co_await listing_of(wanted, std::move(got.reply.body));
+        if (!page.next.empty() && !tokens.insert(page.next).second) fail_listing(*wanted, "it repeats a page");
+        empty_pages = page.keys.empty() ? empty_pages + 1 : 0;
+        if (empty_pages > most_empty_pages) fail_listing(*wanted, "it goes on without keys");
+        for (const auto& key : page.keys) bytes += key.size();
+        if (bytes > most_bytes_of_keys) fail_listing(*wanted, "it never ends");
         for (const auto& key : page.keys)
             if (key.starts_with(options_.to.prefix)) keys.push_back(key.substr(options_.to.prefix.size()));
         token = page.next;
@@ -283,6 +296,7 @@ std::shared_ptr<object_store::order> object_store::page_order(const std::string&
 {
     auto wanted = std::make_shared<order>();
     wanted->wish = "list \"" + prefix + "\"";
+    wanted->most = most_bytes_of_page;
     wanted->path = aws_encoded_path("/" + options_.to.bucket);
     wanted->query = {{"list-type", "2"}, {"max-keys", std::to_string(options_.page_size)}};
     if (const auto whole = options_.to.prefix + prefix; !whole.empty()) wanted->query.emplace_back("prefix", whole);
@@ -290,11 +304,25 @@ std::shared_ptr<object_store::order> object_store::page_order(const std::string&
     return wanted;
 }
 
-store_listing object_store::listing_of(const order& wanted, const std::string& body) const
-try {
-    return read_listing(body);
-} catch (const bad_xml& problem) {
-    fail_listing(wanted, problem.what());
+// A page may have megabytes, and others have their turn in between.
+awaitable<store_listing> object_store::listing_of(std::shared_ptr<const order> wanted, std::string body) const
+{
+    std::string problem;
+    store_listing page;
+    try {
+        listing_reader reader;
+        for (std::string_view rest = body; !rest.empty();) {
+            const auto piece = rest.substr(0, bytes_a_turn);
+            reader.take(piece);
+            rest.remove_prefix(piece.size());
+            if (!rest.empty()) co_await asio::post(executor_, asio::use_awaitable);
+        }
+        page = reader.finish();
+    } catch (const bad_xml& wrong) {
+        problem = wrong.what();
+    }
+    if (!problem.empty()) fail_listing(*wanted, problem);
+    co_return page;
 }
 
 void object_store::fail_listing(const order& wanted, const std::string& problem) const

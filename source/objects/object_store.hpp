@@ -69,7 +69,7 @@ private:
     awaitable<> pause(std::chrono::milliseconds longest);
     fetch_request signed_request(const order& wanted) const;
     [[noreturn]] void fail(const order& wanted, const answer& got) const;
-    store_listing listing_of(const order& wanted, const std::string& body) const;
+    awaitable<store_listing> listing_of(std::shared_ptr<const order> wanted, std::string body) const;
     [[noreturn]] void fail_listing(const order& wanted, const std::string& problem) const;
     std::string shown(std::string text) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,9 +15,30 @@ struct bad_xml : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The texts of the elements that hold no others, in the order of the document, each with its path: "Error/Code".
-/// A document type is refused, because its entities may grow without bound. Throws bad_xml.
-std::vector<std::pair<std::string, std::string>> xml_texts(std::string_view document);
+/// Reads a document piece by piece and keeps the texts of some elements that hold no others. A document type is
+/// refused, because its entities may grow without bound, and so are deep nesting and long names.
+class xml_reader {
+public:
+    /// `wanted`: paths of elements, as "Error/Code"; they must outlive this. `most`: texts that are kept.
+    explicit xml_reader(std::vector<std::string_view> wanted, std::size_t most = 1000);
+    xml_reader(const xml_reader&) = delete;
+    xml_reader& operator=(const xml_reader&) = delete;
+    ~xml_reader();
+
+    void take(std::string_view piece);  ///< throws bad_xml
+
+    /// The texts in the order of the document, each with its path. Throws bad_xml: the document is not whole.
+    std::vector<std::pair<std::string, std::string>> finish();
+
+    const std::string& root() const;  ///< the name of the outermost element
+
+private:
+    struct reading;
+    struct handlers;
+    void parse(std::string_view piece, bool is_last);
+
+    std::unique_ptr<reading> reading_;
+};
 
 /// An error as S3 sends it.
 struct store_refusal {
@@ -28,6 +51,17 @@ store_refusal read_refusal(std::string_view body);
 struct store_listing {
     std::vector<std::string> keys;
     std::string next;  ///< continuation token; empty: this is the last page
+};
+
+/// Reads a page as it is taken piece by piece. A page has at most 1,000 keys (S3), each of at most 1,024 bytes.
+class listing_reader {
+public:
+    listing_reader();
+    void take(std::string_view piece) { xml_.take(piece); }  ///< throws bad_xml
+    store_listing finish();                                  ///< throws bad_xml
+
+private:
+    xml_reader xml_;
 };
 
 /// Throws bad_xml.

@@ -1,5 +1,6 @@
 #include "sandboxes/network_lists.hpp"
 
+#include "log/log.hpp"
 #include "wire/run_request.hpp"
 
 #include <set>
@@ -45,6 +46,15 @@ network_lists network_lists::of(const settings& config)
     check_opened_to_sandboxes(lists.opened);
     lists.ports = ports_of(lists.ceiling);
     return lists;
+}
+
+std::vector<egress_entry> recorded_entries(const std::string& sandbox, const std::vector<std::string>& hosts)
+try {
+    return read_entries(hosts, "network");
+} catch (const config_error& unreadable) {
+    log::error("sandbox_network_unreadable",
+               {{"sandbox", sandbox}, {"reason", unreadable.what()}, {"advice", "set its network anew (set_network)"}});
+    return {};
 }
 
 }  // namespace cmcp

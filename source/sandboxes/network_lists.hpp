@@ -20,4 +20,8 @@ struct network_lists {
     static network_lists of(const settings& config);
 };
 
+/// The entries of a sandbox's own list as its record has them. None where one of them cannot be read: without a
+/// refusing entry the others would allow more than was meant.
+std::vector<egress_entry> recorded_entries(const std::string& sandbox, const std::vector<std::string>& hosts);
+
 }  // namespace cmcp

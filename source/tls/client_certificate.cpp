@@ -1,10 +1,12 @@
 #include "tls/client_certificate.hpp"
 
 #include "text/encodings.hpp"
+#include "text/principal_name.hpp"
 #include "tls/openssl_handles.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include <openssl/evp.h>
@@ -13,32 +15,25 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t longest_name = 255;
-
-// Names become owners of sandboxes and words of the log. Names in parentheses are the server's own.
-bool is_fit(std::string_view name)
-{
-    const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
-    return !name.empty() && name.size() <= longest_name && name.front() != '(' &&
-           std::all_of(name.begin(), name.end(), visible);
-}
-
 std::string_view text_of(const ASN1_STRING* text)
 {
     return {reinterpret_cast<const char*>(::ASN1_STRING_get0_data(text)),
             static_cast<std::size_t>(::ASN1_STRING_length(text))};
 }
 
-std::string alternative_name(const GENERAL_NAMES* names, int kind)
+// Nothing: there is no name of this kind; empty: there is, and it is not fit.
+std::optional<std::string> alternative_name(const GENERAL_NAMES* names, int kind)
 {
+    std::optional<std::string> name;
     for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
         int type = 0;
         const void* value = ::GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &type);
         if (type != kind) continue;
         const auto text = text_of(static_cast<const ASN1_STRING*>(value));
-        if (is_fit(text)) return std::string(text);
+        if (can_be_principal(text)) return std::string(text);
+        name.emplace();
     }
-    return {};
+    return name;
 }
 
 std::string common_name(X509* certificate)
@@ -51,9 +46,10 @@ std::string common_name(X509* certificate)
     if (length < 0) return {};
     std::string name(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(length));
     ::OPENSSL_free(utf8);
-    return is_fit(name) ? name : std::string();
+    return can_be_principal(name) ? name : std::string();
 }
 
+// The first kind that is there counts: where its names are not fit, the others would be a guess.
 std::string name_of(X509* certificate)
 {
     const general_names_handle names(
@@ -61,7 +57,7 @@ std::string name_of(X509* certificate)
     for (const int kind : {GEN_URI, GEN_DNS, GEN_EMAIL}) {
         if (!names) break;
         auto name = alternative_name(names.get(), kind);
-        if (!name.empty()) return name;
+        if (name) return *std::move(name);
     }
     return common_name(certificate);
 }

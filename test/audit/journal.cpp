@@ -46,6 +46,9 @@ TEST_CASE("an audit is of its owner alone, and each record follows from the one 
     CHECK(mode_of(audit.last_file()) == 0600);
     CHECK(mode_of(audit.root.path / "keys") == 0700);
     CHECK(mode_of(audit.root.path / "keys/current") == 0600);
+    fs::permissions(audit.root.path / "keys/current", fs::perms(0666));  // put back by a copy, say
+    audit.live(1);
+    CHECK(mode_of(audit.root.path / "keys/current") == 0600);
     const auto text = content_of(audit.last_file());
     std::string before = audit::no_digest;
     for (std::size_t at = 0; at < text.size();) {

@@ -253,3 +253,42 @@ TEST_CASE("the cost of a record", "[.][cost]")
                       << content_of(rig.last_file()).size() / count << " bytes; the process used "
                       << used.ru_utime.tv_sec + used.ru_stime.tv_sec << " s in " << all.count());
 }
+
+TEST_CASE("a flood of refusals takes a bounded part of the audit, is counted in it, and the chain holds")
+{
+    writing_rig rig;
+    auto how = rig.quick();
+    how.shares.minute = 1s;
+    constexpr int tries = 30'000;
+    const auto refuse = [](audit::writer& to, int i) {
+        to.add(
+            audit::kind::egress,
+            {{"request", "r-1"}, {"principal", "ann"}, {"host", "h" + std::to_string(i % 3)}, {"decision", "refused"}},
+            nullptr);
+    };
+    const auto further = [&rig] {
+        std::uint64_t all = 0;
+        for (const auto& each : rig.records("egress"))
+            if (each.contains("further")) all += each.at("further").to_number<std::uint64_t>();
+        return all;
+    };
+    {
+        audit::writer own(how);
+        own.start();
+        call(own, 1);
+        for (int i = 0; i < tries; ++i) refuse(own, i);
+        until([&] {
+            return own.latest().find("\"further\":") != std::string::npos;
+        });  // by the minute's end, without another record
+        refuse(own, 0);
+        refuse(own, 1);
+    }
+    const auto all = rig.records("egress");
+    const auto sums =
+        static_cast<std::size_t>(std::ranges::count_if(all, [](const auto& each) { return each.contains("further"); }));
+    CHECK(further() + all.size() - sums == tries + 2);
+    CHECK(rig.records("call").size() == 1);
+    CHECK(member_text(rig.records().back(), "kind") != "egress");
+    CHECK(rig.fault().empty());
+    CHECK(rig.report().sealed == rig.report().last);
+}

@@ -39,7 +39,7 @@ awaitable<> read_all(reply_receiver& reply, std::string type, std::string_view b
     co_await reply.begin(std::move(head), std::nullopt);
     for (; !body.empty(); body.remove_prefix(std::min(piece, body.size())))
         co_await reply.receive(body.substr(0, piece));
-    reply.finish();
+    co_await reply.finish();
 }
 
 void run(awaitable<> work)

@@ -1,5 +1,6 @@
 #include "config/networks.hpp"
 #include "identity/identity_store.hpp"
+#include "identity/key_order.hpp"
 #include "test/identity/issuer_rig.hpp"
 
 #include "test/support/catch.hpp"
@@ -170,9 +171,65 @@ TEST_CASE("links between subjects and names are kept")
     CHECK(store.links().empty());
 }
 
+TEST_CASE("a server whose last key was revoked, or whose keys cannot be read, is not one without keys")
+{
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
+    const auto key = api_key::make();
+    store.add(record_of(key, "ann"));
+    CHECK(store.revoke(key.id, now()));
+    CHECK(store.has_keys());
+    CHECK(identity_store::existing(place.path / "elsewhere") == nullptr);
+    CHECK_THROWS_AS(identity_store::existing(std::string(5000, 'x')), database_error);
+}
+
+TEST_CASE("a key whose networks cannot be read is good nowhere")
+{
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
+    server at(place.path);
+    for (const std::string broken : {" ", ",", "10.0.0.0/33", "10.0.0.0/8 ten", "192.0.2.1;"}) {
+        const auto key = api_key::make();
+        auto record = record_of(key, "ann");
+        record.networks = broken;
+        store.add(record);
+        for (const auto* peer : {"192.0.2.1", "10.0.0.1", "unix", "unknown", ""})
+            CHECK_FALSE(at.judge(key.text(), peer).who);
+    }
+    key_order order;
+    order.principal = "ann";
+    order.scopes = "mcp:read";
+    for (const auto* nothing : {" ", ",", " ,"}) {
+        order.networks = nothing;
+        CHECK_THROWS_AS(make_key(store, order, now()), std::invalid_argument);
+    }
+}
+
+TEST_CASE("a key that is bound to networks is not good for a client that nobody knows")
+{
+    const temporary_folder place;
+    identity_store store(identity_store::file_in(place.path));
+    const auto key = api_key::make();
+    auto record = record_of(key, "ann");
+    record.networks = "0.0.0.0/0 ::/0";
+    store.add(record);
+    server at(place.path);
+    for (const auto* peer : {"unknown", "unix", ""}) CHECK_FALSE(at.judge(key.text(), peer).who);
+    for (const auto* peer : {"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"}) CHECK(at.judge(key.text(), peer).who);
+}
+
+TEST_CASE("what a client takes is counted by its address, of IPv6 by its /64")
+{
+    CHECK(counted_address("192.0.2.1") == "192.0.2.1");
+    CHECK(counted_address("2001:db8::1") == counted_address("2001:db8::ffff:ffff:ffff:ffff"));
+    CHECK(counted_address("2001:db8::1") != counted_address("2001:db8:0:1::1"));
+    CHECK(counted_address("fe80::1%lo") == counted_address("fe80::2"));
+    for (const auto* other : {"unix", "unknown", "", "a"}) CHECK(counted_address(other) == other);
+}
+
 TEST_CASE("blocks of addresses are checked as they are read")
 {
-    CHECK(networks::parse("").empty());
+    for (const auto* none : {"", " ", ",", " , "}) CHECK(networks::parse(none).empty());
     CHECK(networks::parse("10.0.0.1,::1").hold("::1"));
     for (const auto* wrong : {"10.0.0.0/33", "ten", "10.0.0/8", "::/129", "10.0.0.1/"})
         CHECK_THROWS_AS(networks::parse(wrong), std::invalid_argument);
@@ -193,7 +250,7 @@ struct others {
         all.find_key = [this](std::string id) { return find(std::move(id)); };
         return all;
     }
-    static awaitable<bool> is_first() { co_return true; }
+    static awaitable<std::optional<bool>> is_first() { co_return std::optional(true); }
     awaitable<key_elsewhere> find(std::string id)
     {
         ++questions;

@@ -119,6 +119,7 @@ namespace {
 
 struct claims_of_others {
     std::set<std::string> claimed;
+    bool is_away = false;
 
     shared_logins known()
     {
@@ -129,10 +130,12 @@ struct claims_of_others {
         all.find_key = [](std::string) { return no_key(); };
         return all;
     }
-    awaitable<bool> claim(std::string digest, std::chrono::seconds keep)
+    awaitable<std::optional<bool>> claim(std::string digest, std::chrono::seconds keep)
     {
         CHECK(keep == proofs::kept_for);
-        co_return claimed.insert(std::move(digest)).second;
+        std::optional<bool> first;
+        if (!is_away) first = claimed.insert(std::move(digest)).second;
+        co_return first;
     }
     static awaitable<key_elsewhere> no_key() { co_return key_elsewhere{true, {}}; }
 };
@@ -157,4 +160,25 @@ TEST_CASE("a proof is good once at all servers of a cluster together")
     CHECK(all.claimed.size() == 2);
     CHECK_FALSE(send(one, by, by.proof("3") + "x").who);  // a wrong one is claimed by nobody
     CHECK(all.claimed.size() == 2);
+}
+
+TEST_CASE("a proof that the other servers cannot be asked about is not taken until they answer")
+{
+    claims_of_others all;
+    rig one, two;
+    one.logins->share(all.known());
+    two.logins->share(all.known());
+    const client by;
+    const auto proof = by.proof("1");
+    CHECK(send(one, by, proof).who);
+    all.is_away = true;
+    const auto elsewhere = send(two, by, proof);
+    CHECK_FALSE(elsewhere.who);
+    CHECK(elsewhere.unavailable);
+    CHECK_FALSE(elsewhere.later);
+    const auto fresh = by.proof("2");
+    for (int i = 0; i < 3; ++i) CHECK(send(two, by, fresh).unavailable);
+    all.is_away = false;
+    CHECK(send(two, by, fresh).who);
+    CHECK(send(two, by, proof).error == "invalid_dpop_proof");
 }

@@ -1,7 +1,10 @@
 #include "identity/quotas.hpp"
 
+#include "config/setting_kinds.hpp"
 #include "identity/identity_store.hpp"
+#include "identity/key_order.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
 #include "test/support/temporary_folder.hpp"
 
 #include <stdexcept>
@@ -141,6 +144,33 @@ TEST_CASE("the calls of a minute may come at once, then they come back evenly")
     CHECK(s.limits.take_call("ann") > 0ms);
 }
 
+TEST_CASE("what is no tool takes of the same calls, by the counter of all servers where there is one")
+{
+    stage s;
+    s.config.calls_per_minute = 2;
+    quotas limits(s.config, [&] { return s.now; });
+    asio::io_context io;
+    CHECK(run_coroutine(io, limits.begin_call("ann")) == 0ms);
+    CHECK(limits.take_call("ann") == 0ms);
+    const auto wait = run_coroutine(io, limits.begin_call("ann"));
+    CHECK(wait == 30s);
+    CHECK(quotas::seconds_to_wait(wait) == 30);
+    CHECK(quotas::refusal_of_call(wait) ==
+          "Too many calls in a minute: your quota of calls is used up. Call again in 30 seconds.");
+    CHECK(quotas::refusal_of_call(1ms) ==
+          "Too many calls in a minute: your quota of calls is used up. Call again in 1 second.");
+    std::string counted;
+    limits.count_calls_by([&](const std::string& principal) -> awaitable<std::chrono::milliseconds> {
+        counted = principal;
+        struct answer {
+            static awaitable<std::chrono::milliseconds> wait() { co_return 7ms; }
+        };
+        return answer::wait();
+    });
+    CHECK(run_coroutine(io, limits.begin_call("bob")) == 7ms);
+    CHECK(counted == "bob");
+}
+
 TEST_CASE("fewer calls a minute count for who had saved more")
 {
     stage s;
@@ -178,6 +208,15 @@ TEST_CASE("a limit is a known name with a number that it may have")
         CHECK(find_limit(each.name) == &each);
         CHECK(&name_of(each.member) == &each);
     }
+}
+
+TEST_CASE("a limit is given once")
+{
+    CHECK(parse_limits({"disk=30", "calls=40"}).size() == 2);
+    CHECK_THROWS_WITH(parse_limits({"disk=30", "calls=1", "disk=40"}), "\"disk\" is given twice; name each limit once");
+    CHECK_THROWS_AS(parse_limits({"disk=30", "disk=30"}), std::invalid_argument);
+    CHECK(kinds::quota_list("ann:disk=30,bob:disk=30,ann:runs=2").size() == 3);
+    CHECK_THROWS_AS(kinds::quota_list("ann:disk=30,bob:disk=30,ann:disk=40"), bad_value);
 }
 
 TEST_CASE("what a principal has elsewhere is taken off its limits, and the refusal says how much that is")

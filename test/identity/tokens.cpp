@@ -1,3 +1,4 @@
+#include "identity/issuer_metadata.hpp"
 #include "test/identity/issuer_rig.hpp"
 
 #include "test/support/catch.hpp"
@@ -479,4 +480,33 @@ TEST_CASE("scopes come as a text or a list, under both names, and from the setti
     auto claims = rig::without(rig::good_claims(), "scope");
     claims["scp"] = "mcp:files";
     CHECK(as.judge(rig::rsa_key().sign(rig::good_header(), claims)).who->scopes.text() == "mcp:files");
+}
+
+TEST_CASE("a token whose binding or scopes cannot be read is not taken as one without")
+{
+    rig as;
+    for (const auto* binding :
+         {R"("thumb")", "5", "null", "{}", "[]", R"({"kid":"k"})", R"({"jwk":{"kty":"EC"}})", R"({"jkt":5})",
+          R"({"jkt":""})", R"({"x5t#S256":["thumb"]})", R"({"jkt":"a","kid":"k"})"}) {
+        INFO(binding);
+        CHECK_FALSE(as.takes(rig::token_with("cnf", json::parse(binding))));
+    }
+    for (const auto* scopes : {"5", "true", R"({"mcp:read":true})", R"(["mcp:read",5])"}) {
+        INFO(scopes);
+        CHECK_FALSE(as.takes(rig::token_with("scope", json::parse(scopes))));
+        CHECK_FALSE(as.takes(rig::token_with("scp", json::parse(scopes))));
+    }
+    CHECK(as.takes(rig::token_with("scp", json::parse("null"))));
+}
+
+TEST_CASE("documents of an issuer are bounded before they are read")
+{
+    const auto of = [](std::size_t values) {
+        std::string text = "{\"keys\":[0";
+        for (std::size_t i = 0; i < values; ++i) text += ",0";
+        return text + "]}";
+    };
+    CHECK(read_issuer_document(of(1000)).contains("keys"));
+    CHECK_THROWS_AS(read_issuer_document(of(30'000)), std::runtime_error);
+    CHECK(read_issuer_document(std::string(100, '[')).empty());
 }

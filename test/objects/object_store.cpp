@@ -176,6 +176,10 @@ TEST_CASE("a list that is none, or that never ends, is a failure")
     s.web.once("/bucket", page_of({}, "same"));
     s.web.once("/bucket", page_of({}, "same"));
     CHECK(has(s.failure(s.store().list("p")).what(), "it repeats a page"));
+    for (const auto* next : {"one", "two", "one"}) s.web.once("/bucket", page_of({"of/us/p/1"}, next));
+    CHECK(has(s.failure(s.store().list("p")).what(), "it repeats a page"));
+    for (int i = 0; i < 102; ++i) s.web.once("/bucket", page_of({}, "page-" + std::to_string(i)));
+    CHECK(has(s.failure(s.store().list("p")).what(), "it goes on without keys"));
 }
 
 TEST_CASE("what passes is tried again, each time with a connection or an answer that works")

@@ -47,3 +47,13 @@ TEST_CASE("a list that cannot be meant names its setting")
     for (int port = 1000; port < 1040; ++port) many.push_back("a.example:" + std::to_string(port));
     CHECK_THROWS_WITH(lists_of({"none"}, many), Catch::Contains("32 ports"));
 }
+
+TEST_CASE("a sandbox reaches nothing where an entry of its record cannot be read")
+{
+    CHECK(recorded_entries("sbx_1", {"a.example", "!b.a.example"}).size() == 2);
+    CHECK(recorded_entries("sbx_1", {}).empty());
+    for (const auto* broken : {"!b.a.example:99999", "a b", "!", "*.*", "10.0.0.0/99"}) {
+        INFO(broken);
+        CHECK(recorded_entries("sbx_1", {"*.example", broken}).empty());
+    }
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cmcp {
+
+class egress_ticket;
+
+/// The sandbox whose code calls a tool, and how far beyond that sandbox the call may reach (SANDBOX_TOOLS_REACH_OUT).
+struct code_place {
+    std::string sandbox{};   ///< its handle
+    bool network = false;    ///< web tools follow the server's rules alone, and not the network of the sandbox
+    bool sandboxes = false;  ///< the caller's other sandboxes may be used, and new ones made
+    bool workspace = false;  ///< so may the caller's workspace
+
+    /// The network of the sandbox as it is at this moment, which bounds the web tools that its code calls.
+    std::function<std::shared_ptr<egress_ticket>()> way_out{};
+};
+
+/// Whether a call from there may use what belongs to this sandbox of the caller; empty: to the caller's workspace.
+inline bool may_use(const code_place& from, const std::string& sandbox)
+{
+    if (sandbox.empty()) return from.workspace;
+    return from.sandboxes || sandbox == from.sandbox;
+}
+
+using code_place_ptr = std::shared_ptr<const code_place>;
+
+}  // namespace cmcp
