@@ -1,3 +1,4 @@
+#include "async/sized_work.hpp"
 #include "egress/message_passing.hpp"
 #include "egress/secret_exchange.hpp"
 #include "egress/websocket_mask.hpp"
@@ -18,6 +19,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t answer_piece = 64 * 1024;
+constexpr std::size_t steps_of_byte = 16;  // a look at one byte costs so many times what others do with it
 
 // RFC 9112 section 7.1.
 std::string chunk_of(const std::string& bytes)
@@ -80,6 +82,14 @@ awaitable<bool> secret_exchange::read_answer(std::optional<response_parser>& int
         co_await refuse(502, "bad response", of_.upstream_name_ + std::move(problem));
         co_return false;
     }
+    const auto status = into->get().result();
+    if (status == http::status::partial_content || status == http::status::im_used) {
+        co_await refuse(502, "range",
+                        of_.upstream_name_ +
+                            " sent a part of an answer though the whole was asked for; a secret could come back in "
+                            "parts, so it was refused.");
+        co_return false;
+    }
     if (into->is_done() || can_be_read(into->get())) co_return true;
     co_await refuse(502, "encoding",
                     of_.upstream_name_ +
@@ -105,7 +115,10 @@ awaitable<bool> secret_exchange::give(response_parser& answer, request_facts fac
         keep_upgrade(head);
     }
     std::string text = header_text(head.base());
-    if (secrets_) text = secrets_->masks->masked(text);
+    if (secrets_) {
+        auto mask = std::make_shared<stream_mask>(secrets_->masks);
+        text = co_await masked(std::move(mask), std::move(text), true);
+    }
     const bool sent = co_await write(std::move(text));
     if (!sent) co_return false;
     if (switches) {
@@ -120,7 +133,7 @@ awaitable<bool> secret_exchange::give(response_parser& answer, request_facts fac
 
 awaitable<bool> secret_exchange::give_body(response_parser& answer, bool in_chunks)
 {
-    stream_mask mask(secrets_ ? secrets_->masks : nullptr);
+    const auto mask = std::make_shared<stream_mask>(secrets_ ? secrets_->masks : nullptr);
     std::vector<char> piece(answer_piece);
     of_.from_upstream_.reserve(answer_piece);  // Beast reads as much at once as there is room for
     auto& body = answer.get().body();
@@ -129,13 +142,29 @@ awaitable<bool> secret_exchange::give_body(response_parser& answer, bool in_chun
         body.size = piece.size();
         auto [failure, got] = co_await http::async_read_some(*upstream_, of_.from_upstream_, answer, as_tuple);
         if (!ok_or_more(failure)) co_return false;
-        std::string bytes = mask.feed({piece.data(), piece.size() - body.size});
-        if (answer.is_done()) bytes += mask.finish();
+        std::string bytes(piece.data(), piece.size() - body.size);
+        bytes = co_await masked(mask, std::move(bytes), answer.is_done());
         if (in_chunks) bytes = chunk_of(bytes) + (answer.is_done() ? "0\r\n\r\n" : "");
         const bool sent = co_await write(std::move(bytes));
         if (!sent) co_return false;
     }
     co_return true;
+}
+
+// On the pool, fairly by principal; what is written towards the client has the sizes that come out.
+template <class Mask>
+awaitable<std::string> secret_exchange::masked(std::shared_ptr<Mask> mask, std::string piece, bool is_end)
+{
+    const auto size = mask->is_masking() ? mask->held() + piece.size() : 0;
+    auto work = [mask, piece = std::move(piece), is_end] {
+        std::string bytes = mask->feed(piece);
+        if (is_end) bytes += mask->finish();
+        return bytes;
+    };
+    auto& pool = of_.ticket_->secrets()->pool();
+    std::string principal = of_.ticket_->principal();
+    auto bytes = co_await by_size(pool, std::move(principal), size * steps_of_byte, std::move(work));
+    co_return bytes;
 }
 
 awaitable<bool> secret_exchange::write(std::string bytes)
@@ -164,18 +193,20 @@ void secret_exchange::note_bad_websocket(const std::string& problem)
 awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,
                                   std::shared_ptr<const secret_masks> masks)
 {
-    websocket_mask mask(std::move(masks));
+    const auto mask = std::make_shared<websocket_mask>(std::move(masks));
     const auto read_before = before.cdata();
-    std::string bytes = mask.feed({static_cast<const char*>(read_before.data()), read_before.size()});
+    std::string bytes(static_cast<const char*>(read_before.data()), read_before.size());
     before.clear();
+    bytes = co_await masked(mask, std::move(bytes), false);
     std::vector<char> piece(answer_piece);
     for (bool more = true; more;) {
         auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
         if (stopped || !of_.moved(sent)) co_return;
-        if (!mask.problem().empty()) co_return note_bad_websocket(mask.problem());
+        if (!mask->problem().empty()) co_return note_bad_websocket(mask->problem());
         auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
         more = !failure;
-        bytes = more ? mask.feed({piece.data(), got}) : mask.finish();
+        bytes.assign(piece.data(), more ? got : 0);
+        bytes = co_await masked(mask, std::move(bytes), !more);
         of_.note_moved();
     }
     co_await asio::async_write(to, asio::buffer(bytes), as_tuple);

@@ -126,23 +126,18 @@ secret_exchange::request_facts secret_exchange::prepare(request_parser& parser, 
     request.set(http::field::accept_encoding, "identity");
     request.erase(http::field::sec_websocket_extensions);
     if (facts.upgrades) keep_upgrade(request);
-    if (!put_secrets(parser)) return facts;
-    // An answer that repeats the secret could be asked for in parts that hide it.
+    // The host could have stored the secret, and be asked for it in parts that hide it.
     request.erase(http::field::range);
     request.erase(http::field::if_range);
+    put_secrets(parser);
     return facts;
 }
 
-bool secret_exchange::put_secrets(request_parser& request)
+void secret_exchange::put_secrets(request_parser& request)
 {
-    bool put = false;
-    if (!secrets_) return false;
-    for (const auto& each : secrets_->all) {
-        if (!each.place.put(request.get(), each.placeholder, each.value)) continue;
-        note_use(each);
-        put = true;
-    }
-    return put;
+    if (!secrets_) return;
+    for (const auto& each : secrets_->all)
+        if (each.place.put(request.get(), each.placeholder, each.value)) note_use(each);
 }
 
 void secret_exchange::note_use(const held_secret& secret)

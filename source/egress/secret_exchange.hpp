@@ -37,7 +37,7 @@ private:
     awaitable<bool> serve_one();  ///< false: the connection ends
     awaitable<bool> exchange(request_parser& request, request_facts facts);
     request_facts prepare(request_parser& request, std::string target);
-    bool put_secrets(request_parser& request);
+    void put_secrets(request_parser& request);
     void note_use(const held_secret& secret);
     awaitable<bool> let_body_come(bool is_awaited);
 
@@ -54,6 +54,8 @@ private:
     // The client's side:
     awaitable<bool> give(response_parser& answer, request_facts facts);
     awaitable<bool> give_body(response_parser& answer, bool in_chunks);
+    template <class Mask>
+    awaitable<std::string> masked(std::shared_ptr<Mask> mask, std::string piece, bool is_end);
     awaitable<bool> write(std::string bytes);
     awaitable<> relay();
     awaitable<> pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,

@@ -1,147 +1,17 @@
 #include "egress/secret_masks.hpp"
 
-#include "text/ascii.hpp"
-#include "text/encodings.hpp"
+#include "egress/decoded_text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <vector>
+#include <tuple>
+#include <utility>
 
 namespace cmcp {
 namespace {
 
-std::string_view name_in_html(char c)
-{
-    switch (c) {
-        case '&':
-            return "&amp;";
-        case '<':
-            return "&lt;";
-        case '>':
-            return "&gt;";
-        case '"':
-            return "&quot;";
-        case '\'':
-            return "&apos;";
-        default:
-            return "&-;";
-    }
-}
-
-/// Where the text may go on behind a character that stands at its beginning in one of its spellings, as it is or
-/// escaped in URLs, JSON and HTML. There may be two ways to read it, because a secret may hold characters that escape.
-class spellings {
-public:
-    spellings(std::string_view text, char c)
-    {
-        const char first = text.front();
-        if (first == c || (first == '+' && c == ' ')) ways_[count_++] = 1;
-        if (first == '%' || first == '\\' || first == '&') add_escapes(text, c);
-    }
-    const std::size_t* begin() const { return ways_.data(); }
-    const std::size_t* end() const { return ways_.data() + count_; }
-    bool may_go_on() const { return may_go_on_; }
-
-private:
-    void add_escapes(std::string_view text, char c)
-    {
-        const std::string digits = hex_text({&c, 1});
-        add(text, "%" + digits);
-        add(text, "\\u00" + digits);
-        add(text, "\\x" + digits);
-        if (c == '"' || c == '\\' || c == '/' || c == '\'') add(text, std::string{'\\', c});
-        add(text, "&#" + std::to_string(static_cast<unsigned char>(c)) + ";");
-        add(text, "&#x" + digits + ";");
-        add(text, name_in_html(c));
-    }
-
-    void add(std::string_view text, std::string_view spelling)
-    {
-        const auto size = std::min(text.size(), spelling.size());
-        if (!equal_ignoring_case(text.substr(0, size), spelling.substr(0, size))) return;
-        if (size < spelling.size())
-            may_go_on_ = true;
-        else
-            ways_[count_++] = size;
-    }
-
-    std::array<std::size_t, 8> ways_{};
-    std::size_t count_ = 0;
-    bool may_go_on_ = false;
-};
-
-constexpr bool escapes(char c) { return c == '%' || c == '\\' || c == '&' || c == '+'; }
-constexpr bool ends_line(char c) { return c == '\r' || c == '\n'; }
-
-// Most texts differ from a form in one of their first two characters, which is told without more ado.
-bool may_be(std::string_view text, const secret_masks::form& of)
-{
-    if (escapes(text[0])) return true;
-    if (text[0] != of.hidden[0]) return false;
-    if (text.size() < 2 || of.hidden.size() < 2) return true;
-    return text[1] == of.hidden[1] || escapes(text[1]) || (of.wraps && ends_line(text[1]));
-}
-
-/// A form at the beginning of a text.
-struct form_match {
-    std::size_t size = 0;  // 0: it is not there as a whole
-    bool may_go_on = false;
-};
-
-// A bounded number, so that what waits for its end is bounded.
-std::size_t behind_line_ends(std::string_view text, std::size_t at)
-{
-    constexpr std::size_t most_ends = 4;
-    const auto last = std::min(text.size(), at + most_ends);
-    while (at < last && ends_line(text[at])) ++at;
-    return at;
-}
-
-form_match match_form(std::string_view text, const secret_masks::form& of)
-{
-    form_match result;
-    std::vector<std::size_t> places{0}, next;
-    for (const char c : of.hidden) {
-        next.clear();
-        for (std::size_t at : places) {
-            if (of.wraps && at > 0) at = behind_line_ends(text, at);
-            if (at == text.size()) result.may_go_on = true;
-            if (at == text.size()) continue;
-            const spellings ways(text.substr(at), c);
-            result.may_go_on = result.may_go_on || ways.may_go_on();
-            for (const auto size : ways)
-                if (std::ranges::find(next, at + size) == next.end()) next.push_back(at + size);
-        }
-        places.swap(next);
-        if (places.empty()) return result;
-    }
-    result.size = *std::ranges::max_element(places);
-    return result;
-}
-
-// The digits of base64 that the text alone decides when `lead` bytes of another one are in front of it.
-std::string inner_base64(const std::string& text, std::size_t lead)
-{
-    constexpr std::array<std::size_t, 3> mixed{0, 2, 3};
-    const std::string all = base64_encode(std::string(lead, '\0') + text);
-    const std::size_t whole = (lead + text.size()) * 8 / 6;
-    return all.substr(mixed[lead], whole - mixed[lead]);
-}
-
-std::string for_urls(std::string base64)
-{
-    std::ranges::replace(base64, '+', '-');
-    std::ranges::replace(base64, '/', '_');
-    return base64;
-}
-
-std::string in_utf16(const std::string& text)
-{
-    std::string wide;
-    for (const char c : text) (wide += c) += '\0';
-    wide.pop_back();  // the byte of either byte order that is left out stands beside it
-    return wide;
-}
+constexpr std::size_t shortest_value = 8;
+constexpr std::size_t most_escapes = 4;  // one within another: three in a URL, and one around
+constexpr std::size_t most_digits = 2;
 
 std::string fitted(std::string mask, std::size_t size)
 {
@@ -149,87 +19,265 @@ std::string fitted(std::string mask, std::size_t size)
     return mask;
 }
 
+// A value may look like an escape sequence itself, which goes when the text around it is decoded.
+std::vector<std::string> ways_to_read(const std::string& value)
+{
+    std::vector<std::string> ways{value};
+    decoded_text in;
+    in.text = value;
+    for (std::size_t i = 0; i < most_escapes; ++i) {
+        decoded_text out;
+        if (!without_escapes(in, out)) break;
+        ways.push_back(out.text);
+        in = decoded_text();
+        in.text = ways.back();
+    }
+    return ways;
+}
+
+constexpr bool stays_in_mask(char c) { return c == '\0' || c == '\r' || c == '\n'; }
+
+// The ends of lines and the zero bytes of UTF-16 stay, so that the text around the mask can be read.
+std::string laid_over(std::string_view hidden, const std::string& mask)
+{
+    std::string shown(hidden);
+    std::size_t next = 0;
+    for (char& c : shown)
+        if (!stays_in_mask(c)) c = next < mask.size() ? mask[next++] : '*';
+    return shown;
+}
+
+// The bits beside the value in its first and last digit stay.
+std::string written_in_digits(const decoded_text& bytes, std::size_t first, const std::string& mask,
+                              std::string_view hidden)
+{
+    const auto& code = *bytes.digits;
+    const bool is_other = hidden.find_first_of(code.only_other) != std::string_view::npos;
+    const auto letters = is_other ? code.other : code.letters;
+    std::string shown(hidden);
+    std::vector<std::size_t> places;
+    for (std::size_t at = 0; at < hidden.size(); ++at)
+        if (code.letters.find(hidden[at]) != std::string_view::npos ||
+            code.other.find(hidden[at]) != std::string_view::npos)
+            places.push_back(at);
+    const std::size_t first_bit = first * 8 % code.bits;
+    for (std::size_t bit = 0; bit < mask.size() * 8; ++bit) {
+        const auto digit = (first_bit + bit) / code.bits, in_digit = code.bits - 1 - (first_bit + bit) % code.bits;
+        if (digit >= places.size()) break;
+        char& c = shown[places[digit]];
+        auto value = code.letters.find(c);
+        if (value == std::string_view::npos) value = code.other.find(c);
+        const bool is_set = (static_cast<unsigned char>(mask[bit / 8]) >> (7 - bit % 8) & 1) != 0;
+        value = (value & ~(std::size_t{1} << in_digit)) | (std::size_t{is_set} << in_digit);
+        c = letters[value];
+    }
+    return shown;
+}
+
 }  // namespace
 
-void secret_masks::add_form(std::string hidden, const std::string& shown, bool wraps)
-{
-    const auto is_same = [&](const form& each) { return each.hidden == hidden; };
-    if (hidden.empty() || std::ranges::any_of(forms_, is_same)) return;
-    for (const char c : {hidden.front(), '%', '\\', '&'}) beginnings_.set(static_cast<unsigned char>(c));
-    if (hidden.front() == ' ') beginnings_.set('+');
-    forms_.push_back({std::move(hidden), shown, wraps});
-}
-
-void secret_masks::add(const held_secret& secret)
-{
-    const auto& value = secret.value;
-    const auto shown = fitted(secret.placeholder, value.size());
-    add_form(value, secret.placeholder);
-    for (const std::size_t lead : {0u, 1u, 2u}) {
-        const auto digits = inner_base64(value, lead), mask = inner_base64(shown, lead);
-        add_form(digits, mask, true);
-        add_form(for_urls(digits), for_urls(mask), true);
+/// Looks at a text, and at what it means, for values.
+class secret_masks::search {
+public:
+    search(const secret_masks& of, std::string_view text, std::size_t most) : of_(of), most_(most)
+    {
+        answer_.text = text;
+        answer_.has_lines_of_answer = true;
     }
-    const bool is_login = secret.place.is == secret_place::kind::basic;
-    for (const auto& user : {std::string(), is_login ? secret.place.name + ":" : std::string()})
-        add_form(base64_encode(user + value), base64_encode(user + shown), true);
-    add_form(hex_text(value), hex_text(shown));
-    add_form(upper_case(hex_text(value)), upper_case(hex_text(shown)));
-    add_form(in_utf16(value), in_utf16(shown));
-}
 
-secret_masks::found_form secret_masks::at_beginning_of(std::string_view text) const
-{
-    found_form best;
-    for (const auto& each : forms_) {
-        if (!may_be(text, each)) continue;
-        const auto one = match_form(text, each);
-        best.may_go_on = best.may_go_on || one.may_go_on;
-        if (one.size > best.size) {
-            best.size = one.size;
-            best.of = &each;
+    found_forms run()
+    {
+        look(answer_, {});
+        std::ranges::sort(result_.all, [](const form& a, const form& b) {
+            return std::tuple(a.begin, b.end, b.is_in_digits, a.shown) <
+                   std::tuple(b.begin, a.end, a.is_in_digits, b.shown);
+        });
+        return std::move(result_);
+    }
+
+private:
+    struct limits {
+        std::size_t escapes = most_escapes, digits = most_digits;
+        bool zeros = true;
+        bool only_escapes = true;  ///< nothing else has been decoded
+    };
+
+    void look(const decoded_text& in, limits left)
+    {
+        std::vector<last_form> last;
+        of_.automaton_.search(in.text, [&](std::uint32_t value, std::size_t end) { note(in, value, end, last); });
+        decoded_text plain;
+        const bool has_escapes = left.escapes > 0 && without_escapes(in, plain);
+        if (has_escapes) {
+            auto less = left;
+            --less.escapes;
+            look(plain, less);
+            look_into_escapes(plain);
+        } else if (left.only_escapes) {
+            result_.cut = cut_in(in);
+        }
+        left.only_escapes = false;
+        if (left.zeros)
+            for (const auto& row : rows_of_wide_characters(in, of_.least_size_)) {
+                auto less = left;
+                less.zeros = false;
+                look(row, less);
+            }
+        if (left.digits > 0) look_at_digits(in, left);
+    }
+
+    // Text in front of a value may end with the beginning of an escape sequence, to which the value's first characters
+    // belong when it is decoded: "%" in front of "ab\/c".
+    void look_into_escapes(const decoded_text& in)
+    {
+        const std::string_view before = in.of->text;
+        const auto end_of = [&](std::size_t byte) {
+            return byte + 1 < in.at.size() ? std::size_t{in.at[byte + 1]} : in.whole;
+        };
+        const auto rest_of_sequence = [&](std::size_t byte) {
+            return before.substr(in.at[byte] + 1, end_of(byte) - in.at[byte] - 1);
+        };
+        of_.automaton_.search_other_ways(
+            in.text, rest_of_sequence, [&](std::uint32_t number, std::size_t end, std::size_t from) {
+                const auto& value = of_.values_[number];
+                const auto behind = end - from - 1;
+                if (behind == 0 || behind >= value.size || value.size - behind >= end_of(from) - in.at[from]) return;
+                const auto span = in.of->in_answer(end_of(from) - (value.size - behind), end_of(end - 1));
+                if (span.end - span.begin > of_.longest_form_) return;
+                const auto hidden = std::string_view(answer_.text).substr(span.begin, span.end - span.begin);
+                result_.all.push_back({span.begin, span.end, laid_over(hidden, value.shown)});
+            });
+    }
+
+    void look_at_digits(const decoded_text& in, limits left)
+    {
+        --left.digits;
+        for (const auto& row : rows_of_base64(in, least(base64_digits))) {
+            decode(row, base64_digits, left);
+            for (const auto& part : parts_of_row(row, hexadecimal_digits, least(hexadecimal_digits)))
+                decode(part, hexadecimal_digits, left);
+            for (const auto& part : parts_of_row(row, base32_digits, least(base32_digits)))
+                decode(part, base32_digits, left);
+        }
+        for (const auto& row : rows_of_pairs(in, least(hexadecimal_digits))) decode(row, hexadecimal_digits, left);
+    }
+
+    void decode(const decoded_text& row, const digit_code& code, limits left)
+    {
+        const auto values = values_in_row(row, code);
+        for (std::size_t phase = 0; phase < code.phases; ++phase) {
+            const auto bytes = bytes_of_digits(row, values, code, phase);
+            for (const auto& part : readable_parts(bytes, of_.least_size_)) look(part, left);
         }
     }
-    return best;
+
+    // Digits that a value has at least.
+    std::size_t least(const digit_code& code) const { return (of_.least_size_ * 8 + code.bits - 1) / code.bits; }
+
+    /// Of a value in a text, by its place among all.
+    struct last_form {
+        std::size_t end = 0, number = 0;
+    };
+
+    // A form that overlaps the one before it makes that one longer.
+    void note(const decoded_text& in, std::uint32_t number, std::size_t end, std::vector<last_form>& last)
+    {
+        const auto& value = of_.values_[number];
+        const auto first = end - value.size;
+        const auto span = in.in_answer(first, end);
+        if (span.end - span.begin > of_.longest_form_) return;
+        last.resize(of_.values_.size());
+        auto& before = last[number];
+        const auto from = std::max(span.begin, before.end);
+        const auto hidden = std::string_view(answer_.text).substr(from, span.end - from);
+        if (from > span.begin) {
+            auto& longer = result_.all[before.number];
+            longer.shown += laid_over(hidden, {});
+            before.end = longer.end = span.end;
+            return;
+        }
+        before = {span.end, result_.all.size()};
+        form one{span.begin, span.end, laid_over(hidden, value.shown)};
+        write_in_digits(in, first, value.shown, one);
+        result_.all.push_back(std::move(one));
+    }
+
+    // Digits of the answer itself are digits of the placeholder; other forms have the placeholder as it is.
+    void write_in_digits(const decoded_text& in, std::size_t first, const std::string& mask, form& one) const
+    {
+        const decoded_text* bytes = &in;
+        for (; bytes->of != nullptr && bytes->digits == nullptr && bytes->at.empty(); bytes = bytes->of)
+            first += bytes->from;
+        if (bytes->digits == nullptr || !is_row_of_answer(*bytes->of)) return;
+        const auto hidden = std::string_view(answer_.text).substr(one.begin, one.end - one.begin);
+        one.shown = written_in_digits(*bytes, first, mask, hidden);
+        one.is_in_digits = true;
+    }
+
+    bool is_row_of_answer(const decoded_text& row) const
+    {
+        for (const auto* each = &row; each != &answer_; each = each->of)
+            if (each->digits != nullptr || each->whole > 0) return false;
+        return true;
+    }
+
+    std::size_t cut_in(const decoded_text& in) const
+    {
+        std::size_t low = 0, high = in.text.size();
+        while (low < high) {
+            const auto middle = (low + high) / 2;
+            if (in.beginning_in_answer(middle) > most_)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        return low == 0 ? 0 : in.beginning_in_answer(low - 1);
+    }
+
+    const secret_masks& of_;
+    const std::size_t most_;
+    decoded_text answer_;
+    found_forms result_;
+};
+
+secret_masks::secret_masks(const std::vector<held_secret>& secrets)
+{
+    constexpr std::size_t most_of_byte = 48, around = 64;
+    std::size_t shortest = std::string::npos, longest = 0;
+    for (const auto& each : secrets) {
+        shortest = std::min(shortest, each.value.size());
+        longest = std::max(longest, each.value.size());
+    }
+    longest_form_ = longest * most_of_byte + around;
+    least_size_ = std::max(std::min(shortest, shortest_value), shortest / 3);
+    std::vector<std::string> patterns;
+    for (const auto& each : secrets)
+        for (const auto& way : ways_to_read(each.value)) {
+            if (way.size() < least_size_) continue;
+            patterns.push_back(way);
+            values_.push_back({fitted(each.placeholder, way.size()), way.size()});
+        }
+    automaton_ = value_automaton(patterns);
 }
 
-std::string secret_masks::mask_of(const form& of, std::size_t size) { return fitted(of.shown, size); }
+secret_masks::found_forms secret_masks::find(std::string_view text, std::size_t most) const
+{
+    return search(*this, text, most).run();
+}
+
+void secret_masks::put(const form& of, std::string& text, std::string& is_masked)
+{
+    for (std::size_t at = of.begin; const char c : of.shown) {
+        if (is_masked[at] == 0) text[at] = c;
+        is_masked[at++] = 1;
+    }
+}
 
 std::string secret_masks::masked(std::string_view whole) const
 {
-    // Without a copy of this, because the mask does not outlive the call.
-    stream_mask one(std::shared_ptr<const secret_masks>(std::shared_ptr<const secret_masks>(), this));
-    std::string text = one.feed(whole);
-    return text += one.finish();
-}
-
-std::string stream_mask::feed(std::string_view piece)
-{
-    if (!masks_ || masks_->empty()) return std::string(piece);
-    rest_ += piece;
-    return take(false);
-}
-
-std::string stream_mask::finish() { return masks_ ? take(true) : std::string(); }
-
-// A form that may go on waits for the next piece with all behind it.
-std::string stream_mask::take(bool is_end)
-{
-    std::string out;
-    out.reserve(rest_.size());
-    std::size_t at = 0;
-    while (at < rest_.size()) {
-        secret_masks::found_form form;
-        if (masks_->may_begin_with(rest_[at])) form = masks_->at_beginning_of(std::string_view(rest_).substr(at));
-        if (form.may_go_on && !is_end) break;
-        if (form.size == 0)
-            out += rest_[at++];
-        else
-            out += secret_masks::mask_of(*form.of, form.size);
-        at += form.size;
-    }
-    rest_.erase(0, at);
-    return out;
+    std::string text(whole), is_masked(whole.size(), 0);
+    for (const auto& each : find(whole).all) put(each, text, is_masked);
+    return text;
 }
 
 }  // namespace cmcp

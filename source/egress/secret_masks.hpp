@@ -1,61 +1,55 @@
 #pragma once
 
 #include "egress/held_secret.hpp"
+#include "egress/value_automaton.hpp"
 
-#include <bitset>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
 
-/// The forms in which secrets may come back: as they are, with characters escaped as in URLs, JSON and HTML, as base64
-/// of any text around them, as hexadecimal digits, and in UTF-16. A mask is as long as what it hides, so that lengths
-/// and frames around it stay true: the placeholder where that is as long, else cut or filled up with '*'.
+/// The forms in which secrets may come back: as they are, with characters escaped as in URLs, JSON and HTML, as digits
+/// of base64, base32 or hexadecimal for any text around them, and in UTF-16 and UTF-32, one within another to a bounded
+/// depth. A mask is as long as what it hides, so that lengths and frames around it stay true: the placeholder where
+/// that is as long, else cut or filled up with '*'. The work depends on the text and on the lengths of the values
+/// alone.
 class secret_masks {
 public:
-    void add(const held_secret& secret);
-    bool empty() const { return forms_.empty(); }
+    explicit secret_masks(const std::vector<held_secret>& secrets);
+
+    /// A form of a value in a text.
+    struct form {
+        std::size_t begin = 0, end = 0;
+        std::string shown;          ///< in its place, as long
+        bool is_in_digits = false;  ///< `shown` keeps what stands beside the value in its digits
+    };
+    struct found_forms {
+        std::vector<form> all;  ///< by where they begin, the longest of a beginning first; they may overlap
+        std::size_t cut = 0;    ///< the last place up to `most` at which no escape sequence is cut
+    };
+    found_forms find(std::string_view text, std::size_t most = 0) const;
 
     std::string masked(std::string_view whole) const;
 
-    struct form {
-        std::string hidden, shown;
-        bool wraps = false;  ///< base64, which may have ends of lines within
-    };
+    /// No form is longer. It depends on the length of the longest value alone.
+    std::size_t longest_form() const { return longest_form_; }
 
-    /// The form at the beginning of a text.
-    struct found_form {
-        std::size_t size = 0;      ///< bytes of the longest form; 0: none
-        const form* of = nullptr;  ///< that one
-        bool may_go_on = false;    ///< a form, or a longer one, may be cut off at the end of the text
-    };
-    found_form at_beginning_of(std::string_view text) const;
-    bool may_begin_with(char c) const { return beginnings_[static_cast<unsigned char>(c)]; }
-    static std::string mask_of(const form& of, std::size_t size);
+    /// Puts the mask of a form into the text that it was found in; `is_masked` has the bytes that are masks already.
+    static void put(const form& of, std::string& text, std::string& is_masked);
 
 private:
-    void add_form(std::string hidden, const std::string& shown, bool wraps = false);
+    class search;
 
-    std::vector<form> forms_;
-    std::bitset<256> beginnings_;
-};
-
-/// Masks a body that comes in pieces; a form may begin in one piece and end in another one.
-class stream_mask {
-public:
-    explicit stream_mask(std::shared_ptr<const secret_masks> masks) : masks_(std::move(masks)) {}
-
-    std::string feed(std::string_view piece);  ///< all that is certain by now
-    std::string finish();                      ///< the rest
-
-private:
-    std::string take(bool is_end);
-
-    std::shared_ptr<const secret_masks> masks_;  ///< null: nothing is masked
-    std::string rest_;
+    struct hidden_value {
+        std::string shown;  ///< as long
+        std::size_t size = 0;
+    };
+    value_automaton automaton_;
+    std::vector<hidden_value> values_;  ///< by their number in the automaton
+    std::size_t longest_form_ = 0;
+    std::size_t least_size_ = 0;  ///< of a value in any form; depends on lengths alone
 };
 
 }  // namespace cmcp

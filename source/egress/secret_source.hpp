@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "egress/cell_authority.hpp"
 #include "egress/held_secret.hpp"
 #include "egress/secret_masks.hpp"
@@ -31,6 +32,7 @@ public:
     virtual cell_authority& authority() = 0;
     virtual boost::asio::ssl::context& trust() = 0;  ///< for the real servers; throws config_error
     virtual void note_use(const held_secret& secret) = 0;
+    virtual blocking_pool& pool() = 0;  ///< looks through answers
 };
 
 }  // namespace cmcp

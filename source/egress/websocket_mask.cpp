@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t shortest_header = 2;
 constexpr std::uint64_t longest_control = 125;
-constexpr std::size_t most_waiting_plain = 64 * 1024;  // behind a form that may go on
+constexpr std::size_t most_waiting_plain = 64 * 1024;  // behind bytes of a message that are held back
+constexpr std::size_t header_of_small_frame = 2;
 constexpr unsigned first_control = 8, last_control = 10, last_data = 2;
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
@@ -134,8 +135,9 @@ std::string websocket_mask::released()
         parts_.pop_front();
     }
     ready_.erase(0, taken);
-    if (problem_.empty() && waiting_ > most_waiting_plain)
-        problem_ = "sent too many frames in the middle of what may be a secret";
+    const auto of_held = header_of_small_frame * 2 * masks_->longest_form();  // in frames of one byte each
+    if (problem_.empty() && waiting_ > most_waiting_plain + of_held)
+        problem_ = "sent too many frames in the middle of a message whose bytes are held back";
     return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "egress/secret_masks.hpp"
+#include "egress/stream_mask.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +23,9 @@ public:
 
     /// Why nothing more comes out; empty: nothing is wrong. The end of a sentence that begins with the server.
     const std::string& problem() const { return problem_; }
+
+    bool is_masking() const { return masks_ != nullptr; }
+    std::size_t held() const { return message_.held(); }  ///< bytes of the present message
 
 private:
     /// Bytes of messages that the mask still holds, and what follows them as it is.

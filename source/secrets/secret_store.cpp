@@ -22,11 +22,13 @@ secret_store::secret_store(const std::filesystem::path& file) : db_(file)
     migrate(db_, steps_of_secrets, "store of secrets");
 }
 
+// A file about which nothing can be learned is not taken for none: opening it says why.
 std::unique_ptr<secret_store> secret_store::existing(const std::filesystem::path& sandbox_root)
 {
     const auto file = file_in(sandbox_root);
     std::error_code unreadable;
-    return std::filesystem::exists(file, unreadable) ? std::make_unique<secret_store>(file) : nullptr;
+    const bool is_there = std::filesystem::exists(file, unreadable) || unreadable;
+    return is_there ? std::make_unique<secret_store>(file) : nullptr;
 }
 
 void secret_store::set(const secret_record& secret)

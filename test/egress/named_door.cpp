@@ -265,7 +265,7 @@ TEST_CASE("a ticket that ends closes the connections of a door, and so do its li
     big.write("X /big \r\n\r\n");
     CHECK(big.read_rest().size() < 200'000);
     CHECK(s.last_rule() == "bytes");
-    s.ticket = s.guard.issue("test", std::make_shared<egress_policy>(s.ticket->policy()));
+    s.ticket = s.guard.issue("test", std::make_shared<egress_policy>(*s.ticket->policy()));
     auto open = s.client();
     CHECK(open.read_bytes(11) == "220 ready\r\n");
     s.ticket.reset();

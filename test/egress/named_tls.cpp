@@ -74,6 +74,47 @@ TEST_CASE("TLS goes through a door to the server that the handshake names")
     CHECK(s.door.web.connections == 1);
 }
 
+namespace {
+
+// Writes another server name into the second ClientHello.
+void change_name(int writes, int, int type, const void* bytes, std::size_t size, SSL* of, void* name)
+{
+    constexpr int handshake = 22, hello = 1;
+    const bool is_hello = type == handshake && size != 0 && *static_cast<const unsigned char*>(bytes) == hello;
+    if (writes != 0 && is_hello) SSL_set_tlsext_host_name(of, static_cast<const char*>(name));
+}
+
+}  // namespace
+
+TEST_CASE("the server name after a HelloRetryRequest is judged like the first")
+{
+    tls_door s;
+    SSL_CTX_set1_groups_list(s.serving.native_handle(), "P-384");
+    SSL_CTX_set1_groups_list(s.trusting.native_handle(), "X25519:P-384");
+    CHECK(has(s.ask("localhost"), "over TLS"));  // the client's key share is not one that the server takes
+    CHECK(s.door.ticket->refusals().empty());
+    SSL_CTX_set_msg_callback(s.trusting.native_handle(), change_name);
+    std::string same = "localhost", other = "two.localhost";
+    SSL_CTX_set_msg_callback_arg(s.trusting.native_handle(), same.data());
+    CHECK(has(s.ask("localhost"), "over TLS"));
+    SSL_CTX_set_msg_callback_arg(s.trusting.native_handle(), other.data());
+    CHECK_FALSE(has(s.ask("localhost"), "over TLS"));
+    CHECK(s.door.last_rule() == "server name");
+    CHECK(has(s.door.ticket->refusals()[0].sentence, "the TLS handshake is for two.localhost"));
+    CHECK_FALSE(has(s.ask_through_proxy(s.door.place("localhost"), "localhost"), "over TLS"));
+    CHECK(s.door.ticket->refusals().size() == 2);
+}
+
+TEST_CASE("handshakes of TLS 1.2 and of either side's choice go through a door")
+{
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        tls_door s;
+        SSL_CTX_set_max_proto_version(s.trusting.native_handle(), version);
+        CHECK(has(s.ask("localhost"), "over TLS"));
+        CHECK(s.door.ticket->refusals().empty());
+    }
+}
+
 TEST_CASE("nothing of a handshake leaves before the name was read")
 {
     door_stage s;

@@ -43,7 +43,8 @@ struct secrets_stage {
 
     test::temporary_folder folder;
     settings config;
-    sandbox_secrets secrets{config};
+    blocking_pool pool{1};
+    sandbox_secrets secrets{config, pool};
 };
 
 }  // namespace
@@ -142,7 +143,7 @@ TEST_CASE("without its key there are no secrets")
     std::ofstream(s.config.secrets_key_file) << std::string(64, 'b') << '\n';
     CHECK(s.secrets.of(anns).empty());
     std::filesystem::remove(s.config.secrets_key_file);
-    sandbox_secrets later(s.config);
+    sandbox_secrets later(s.config, s.pool);
     CHECK(later.of(anns).empty());
 }
 
@@ -163,6 +164,13 @@ TEST_CASE("a place has the secrets for its host and port alone")
     CHECK(source->concerns(read_host("b.test")));
     CHECK_FALSE(source->concerns(read_host("c.test")));
     const auto held = source->at(read_host("api.test"), 443);
+    CHECK(source->at(read_host("api.test"), 443) == held);
     source->note_use(held->all.at(0));
     CHECK(secret_store(secret_store::file_in(s.config.sandbox_root)).all().at(0).used > 1000);
+    s.set("K", "api.test,b.test:8443", "ann", {}, "another value that is hidden from them");
+    const auto changed = source->at(read_host("api.test"), 443);
+    CHECK(changed->all.at(0).value == "another value that is hidden from them");
+    const auto masked = changed->masks->masked("another value that is hidden from them");
+    CHECK(masked.starts_with(changed->all.at(0).placeholder));
+    CHECK(masked.size() == changed->all.at(0).value.size());
 }

@@ -18,12 +18,16 @@ import zlib
 from pathlib import Path
 
 from package_index import Index
+from secrets_codings import CODINGS
 
 FOLDER = Path(sys.argv[1])
 
 
 def wide(text, coding):
     return text.encode(coding)
+
+
+STORED = {}
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -56,6 +60,8 @@ class Site(http.server.BaseHTTPRequestHandler):
                 body += self.rfile.read(length)
                 self.rfile.readline()
             self.rfile.readline()
+        if self.path.startswith("/stored/"):
+            return body
         with open(FOLDER / "received", "a", encoding="utf-8") as log:
             log.write(json.dumps({"host": self.headers.get("Host"), "port": self.connection.getsockname()[1], "path": self.path, "method": self.command,
                                   "headers": list(self.headers.items()), "body": body.decode("latin-1")}) + "\n")
@@ -68,6 +74,10 @@ class Site(http.server.BaseHTTPRequestHandler):
         key = login.partition(" ")[2] or urllib.parse.unquote(query.partition("key=")[2])
         if self.headers.get("Upgrade", "").lower() == "websocket":
             return self.websocket(key)
+        if path.startswith("/stored/"):
+            return self.stored(body, path, query)
+        if path.startswith("/coded/"):
+            return self.answer(b"<" + CODINGS[path[7:]](key) + b">")
         if path.startswith(("/git/", "/simple/", "/files/")):
             return self.behind_login(body, path, login)
         ways = {
@@ -115,6 +125,14 @@ class Site(http.server.BaseHTTPRequestHandler):
             return self.answer(text)
         first, last = wanted.removeprefix("bytes=").split("-")
         self.answer(text[int(first):int(last) + 1], status=206, Content_Range=f"bytes {first}-{last}/{len(text)}")
+
+    def stored(self, body, path, query):
+        """What a client has put there comes back, to be read by anybody."""
+        if self.command == "PUT":
+            STORED[path] = body
+            return self.answer("", status=201)
+        content = STORED.get(path, b"")
+        return self.chunks(content, 5000) if query == "chunks" else self.answer(content)
 
     def until_the_end(self, key):
         self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nto the end " + key.encode() + b".")
