@@ -28,61 +28,69 @@ awaitable<file_matches> search_workspace(file_searcher& by, file_manager& files,
 awaitable<file_matches> file_places::search(file_searcher& by, const caller& who, const std::string& sandbox,
                                             file_search_request what, std::size_t room) const
 {
-    if (sandbox.empty()) return search_workspace(by, files_, who, std::move(what), room);
     const auto where = find(who, sandbox);
+    if (!where) return search_workspace(by, files_, who, std::move(what), room);
     what.path = inside_.files->relative("path", what.path);
-    auto folder = inside_.sandboxes->places().workspace(where.id);
-    auto work = by.search(where.owner, std::move(folder), std::move(what), room);
-    return sandbox_activities::run(inside_.sandboxes->enter(where), std::move(work));
+    auto folder = inside_.sandboxes->places().workspace(where->id);
+    auto work = by.search(where->owner, std::move(folder), std::move(what), room);
+    return sandbox_activities::run(inside_.sandboxes->enter(*where), std::move(work));
 }
 
-sandbox_record file_places::find(const caller& who, const std::string& sandbox) const
+std::optional<sandbox_record> file_places::find(const caller& who, const std::string& sandbox) const
 {
+    if (sandbox.empty() && may_use(who, sandbox)) return std::nullopt;
     if (inside_.files == nullptr)
         throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
-    return inside_.sandboxes->find(who, sandbox);
+    return inside_.sandboxes->find(who, sandbox.empty() ? who.code->sandbox : sandbox);
 }
 
 awaitable<file_content> file_places::read(const caller& who, const std::string& sandbox, file_read_request what) const
 {
-    if (sandbox.empty()) return files_.read(who, std::move(what));
-    return inside_.files->read(find(who, sandbox), std::move(what));
+    auto where = find(who, sandbox);
+    if (!where) return files_.read(who, std::move(what));
+    return inside_.files->read(std::move(*where), std::move(what));
 }
 
 awaitable<> file_places::write(const caller& who, const std::string& sandbox, file_write_request what) const
 {
-    if (sandbox.empty()) return files_.write(who, std::move(what));
-    return inside_.files->write(find(who, sandbox), std::move(what));
+    auto where = find(who, sandbox);
+    if (!where) return files_.write(who, std::move(what));
+    return inside_.files->write(std::move(*where), std::move(what));
 }
 
 awaitable<file_page> file_places::list(const caller& who, const std::string& sandbox, file_list_request what) const
 {
-    if (sandbox.empty()) return files_.list(who, std::move(what));
-    return inside_.files->list(find(who, sandbox), std::move(what));
+    auto where = find(who, sandbox);
+    if (!where) return files_.list(who, std::move(what));
+    return inside_.files->list(std::move(*where), std::move(what));
 }
 
 awaitable<> file_places::remove(const caller& who, const std::string& sandbox, std::string path) const
 {
-    if (sandbox.empty()) return files_.remove(who, std::move(path));
-    return inside_.files->remove(find(who, sandbox), std::move(path));
+    auto where = find(who, sandbox);
+    if (!where) return files_.remove(who, std::move(path));
+    return inside_.files->remove(std::move(*where), std::move(path));
 }
 
 awaitable<> file_places::move(const caller& who, const std::string& sandbox, file_move_request what) const
 {
-    if (sandbox.empty()) return files_.move(who, std::move(what));
-    return inside_.files->move(find(who, sandbox), std::move(what));
+    auto where = find(who, sandbox);
+    if (!where) return files_.move(who, std::move(what));
+    return inside_.files->move(std::move(*where), std::move(what));
 }
 
 awaitable<edited_file> file_places::edit(const caller& who, const std::string& sandbox, file_edit_request what) const
 {
-    if (sandbox.empty()) return files_.edit(who, std::move(what));
-    return inside_.files->edit(find(who, sandbox), std::move(what));
+    auto where = find(who, sandbox);
+    if (!where) return files_.edit(who, std::move(what));
+    return inside_.files->edit(std::move(*where), std::move(what));
 }
 
 awaitable<std::string> file_places::bytes(const caller& who, const std::string& sandbox, std::string path) const
 {
-    if (sandbox.empty()) return files_.bytes(who, std::move(path));
-    return bytes_in_sandbox(*inside_.files, find(who, sandbox), std::move(path), files_.policy().max_size());
+    auto where = find(who, sandbox);
+    if (!where) return files_.bytes(who, std::move(path));
+    return bytes_in_sandbox(*inside_.files, std::move(*where), std::move(path), files_.policy().max_size());
 }
 
 }  // namespace cmcp

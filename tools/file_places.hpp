@@ -7,12 +7,13 @@
 #include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace cmcp {
 
-/// The files that the file tools work on: those of the caller's workspace, or of the sandbox that a call names. The
+/// The files that the file tools work on: those of the caller's workspace, or of the sandbox that a call means. The
 /// members throw file_error and sandbox_error.
 class file_places {
 public:
@@ -38,7 +39,9 @@ public:
     }
 
 private:
-    sandbox_record find(const caller& who, const std::string& sandbox) const;
+    /// Nothing: the call means the workspace, because it names no sandbox. Code means its own sandbox then, unless it
+    /// may use the workspace.
+    std::optional<sandbox_record> find(const caller& who, const std::string& sandbox) const;
 
     file_manager& files_;
     files_of_sandboxes inside_;

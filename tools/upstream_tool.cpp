@@ -96,31 +96,11 @@ private:
     tool_definition about_;
 };
 
-json::object described_upstream_tool(upstream_tool&& tool)
-{
-    json::object about;
-    about["name"] = tool.server + "." + tool.name;
-    about["title"] = tool.title;
-    about["description"] = tool.description;
-    about["input_schema"] = std::move(tool.input_schema);
-    if (!tool.output_schema.empty()) about["output_schema"] = std::move(tool.output_schema);
-    about["read_only"] = tool.read_only;
-    return about;
-}
-
-awaitable<std::vector<json::object>> described_tools_of(upstream_servers& servers, std::string principal)
-{
-    std::vector<json::object> all;
-    auto tools = co_await servers.tools(std::move(principal));
-    for (auto& each : tools) all.push_back(described_upstream_tool(std::move(each)));
-    co_return all;
-}
-
 }  // namespace
 
 other_tools tools_of_upstreams(upstream_servers& servers)
 {
-    return {std::bind_front(described_tools_of, std::ref(servers)),
+    return {std::bind_front(&upstream_servers::described_tools, &servers),
             std::bind_front(&upstream_servers::reads_only, &servers)};
 }
 

@@ -1,7 +1,5 @@
 #include "config/networks.hpp"
 
-#include <boost/asio/ip/address.hpp>
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -10,6 +8,24 @@ namespace cmcp {
 
 namespace ip = boost::asio::ip;
 using boost::system::error_code;
+
+ip::address plain_address(const ip::address& of)
+{
+    if (!of.is_v6() || !of.to_v6().is_v4_mapped()) return of;
+    return ip::make_address_v4(ip::v4_mapped, of.to_v6());
+}
+
+std::string address_text(const ip::address& of) { return plain_address(of).to_string(); }
+
+std::string counted_address(const std::string& address)
+{
+    constexpr unsigned short prefix_of_client = 64;
+    error_code failure;
+    const auto one = plain_address(ip::make_address(address, failure));
+    if (failure || one.is_v4()) return address;
+    const ip::address_v6 without_scope(one.to_v6().to_bytes());
+    return ip::make_network_v6(without_scope, prefix_of_client).canonical().to_string();
+}
 
 networks networks::parse(std::string_view text)
 {
@@ -39,9 +55,8 @@ void networks::add(std::string_view word)
 bool networks::hold(std::string_view address) const
 {
     error_code failure;
-    auto one = ip::make_address(address, failure);
+    const auto one = plain_address(ip::make_address(address, failure));
     if (failure) return false;
-    if (one.is_v6() && one.to_v6().is_v4_mapped()) one = ip::make_address_v4(ip::v4_mapped, one.to_v6());
     const auto holds = [&one](const auto& block) {
         const auto same = block.network();
         if constexpr (std::is_same_v<decltype(same), const ip::address_v4>)

@@ -19,7 +19,8 @@ constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t most_of_any = 1u << 30;
 
 constexpr std::array<limit_name, 11> names{{
-    {"calls", &limits::calls, 1, "MCP_CALLS_PER_MINUTE", true, "calls of tools a minute; 0: any number"},
+    {"calls", &limits::calls, 1, "MCP_CALLS_PER_MINUTE", true,
+     "calls a minute, of tools, cells, uploads and shells; 0: any number"},
     {"runs", &limits::runs, 1, "SANDBOX_MAX_RUNS_PER_CALLER", true, "runs at once; 0: all places but one"},
     {"jobs", &limits::jobs, 1, "SANDBOX_JOBS_PER_CALLER", false, "runs in the background, those that wait included"},
     {"tasks", &limits::tasks, 1, "MCP_MAX_TASKS_PER_CALLER", false, "tasks that are kept"},

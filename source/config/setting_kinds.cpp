@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace cmcp::kinds {
 
@@ -154,10 +156,32 @@ std::filesystem::path folder(std::string_view text)
     return std::filesystem::absolute(name).lexically_normal();
 }
 
+namespace {
+
+// An empty list often means everything or everybody, so it is one only where nothing is written.
+settings::words split_some(std::string_view text)
+{
+    auto words = split(text);
+    if (words.empty() && text.find(',') != std::string_view::npos)
+        throw bad_value("words separated by commas; here are commas without a word");
+    return words;
+}
+
+}  // namespace
+
 settings::words word_list(std::string_view text)
 {
     if (has_control(text)) throw bad_value("words separated by commas");
-    return split(text);
+    return split_some(text);
+}
+
+settings::words reach_out_list(std::string_view text)
+{
+    auto all = word_list(text);
+    for (const auto& each : all)
+        if (each != "network" && each != "sandboxes" && each != "workspace" && (each != "none" || all.size() > 1))
+            throw bad_value("network, sandboxes and workspace, separated by commas, or none");
+    return all;
 }
 
 std::string scope_list(std::string_view text)
@@ -181,9 +205,13 @@ settings::words image_list(std::string_view text)
 settings::words quota_list(std::string_view text)
 {
     auto words = word_list(text);
+    std::set<std::pair<std::string_view, const limit_name*>> seen;
     for (const auto& word : words) {
         try {
-            parse_named_limit(word);
+            const auto named = parse_named_limit(word);
+            if (!seen.emplace(named.principal, named.limit.of).second)
+                throw std::invalid_argument(word + " names a limit that " + std::string(named.principal) +
+                                            " has here already");
         } catch (const std::invalid_argument& wrong) {
             throw bad_value(std::string("quotas separated by commas: ") + wrong.what());
         }
@@ -202,7 +230,7 @@ std::string encryption_key(std::string_view text)
 
 settings::words command_names(std::string_view text)
 {
-    auto words = split(text);
+    auto words = split_some(text);
     const bool all = words.size() == 1 && words.front() == "*";
     const bool star_among_others = !all && std::find(words.begin(), words.end(), "*") != words.end();
     if (!std::all_of(words.begin(), words.end(), command_name) || star_among_others)
@@ -226,7 +254,7 @@ settings::words extensions(std::string_view text)
 settings::tokens bearer_tokens(std::string_view text)
 {
     settings::tokens tokens;
-    for (const auto& item : split(text)) {
+    for (const auto& item : split_some(text)) {
         auto pair = name_and_token(item);
         for (const auto& [name, token] : tokens) {
             if (name == pair.first || token == pair.second) throw bad_value("each name and each token only once");

@@ -52,21 +52,22 @@ std::string host_name(std::string_view text);
 std::string preview_domain(std::string_view text);  ///< empty, or a DNS name, with :port where it is another one
 std::string absolute_path(std::string_view text);
 std::filesystem::path file_path(std::string_view text);
-std::filesystem::path folder(std::string_view text);  ///< not empty; becomes absolute
-settings::words issuer_list(std::string_view text);   ///< https addresses, on this machine also http
-std::string scope_list(std::string_view text);        ///< "mcp:read mcp:run"
-settings::words word_list(std::string_view text);     ///< words separated by commas, without surrounding space
-settings::words host_list(std::string_view text);     ///< the same; no scheme in front of a host, no path behind it
-settings::words origin_list(std::string_view text);   ///< origins as browsers send them, or *
-settings::words image_list(std::string_view text);    ///< the same; `=native` may follow a name
-settings::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
-settings::words member_list(std::string_view text);   ///< name=host:port, each name once
-std::string member_address(std::string_view text);    ///< empty, or host:port
-std::string directory_url(std::string_view text);     ///< empty, or as directory_address.hpp reads it
-std::string store_url(std::string_view text);         ///< empty, or as store_address.hpp reads it
-std::string region_name(std::string_view text);       ///< letters, digits, - and _
-std::string encryption_key(std::string_view text);    ///< empty, or 64 hexadecimal digits
-settings::words quota_list(std::string_view text);    ///< principal:name=number
+std::filesystem::path folder(std::string_view text);    ///< not empty; becomes absolute
+settings::words issuer_list(std::string_view text);     ///< https addresses, on this machine also http
+std::string scope_list(std::string_view text);          ///< "mcp:read mcp:run"
+settings::words word_list(std::string_view text);       ///< words separated by commas, without surrounding space
+settings::words reach_out_list(std::string_view text);  ///< network, sandboxes, workspace; or none
+settings::words host_list(std::string_view text);       ///< the same; no scheme in front of a host, no path behind it
+settings::words origin_list(std::string_view text);     ///< origins as browsers send them, or *
+settings::words image_list(std::string_view text);      ///< the same; `=native` may follow a name
+settings::words network_list(std::string_view text);    ///< addresses, networks as 10.0.0.0/8, `unix`
+settings::words member_list(std::string_view text);     ///< name=host:port, each name once
+std::string member_address(std::string_view text);      ///< empty, or host:port
+std::string directory_url(std::string_view text);       ///< empty, or as directory_address.hpp reads it
+std::string store_url(std::string_view text);           ///< empty, or as store_address.hpp reads it
+std::string region_name(std::string_view text);         ///< letters, digits, - and _
+std::string encryption_key(std::string_view text);      ///< empty, or 64 hexadecimal digits
+settings::words quota_list(std::string_view text);      ///< principal:name=number
 settings::words command_names(std::string_view text);
 settings::words extensions(std::string_view text);
 

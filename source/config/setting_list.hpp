@@ -123,7 +123,8 @@ SETTING("MCP_MAX_REQUESTS_PER_SESSION", std::size_t, max_requests_per_session, "
         "requests in flight in one session");
 SETTING("MCP_MAX_TASKS", std::size_t, max_tasks, "4096", number(1, many), "tasks that are kept, running or ended");
 SETTING("MCP_CALLS_PER_MINUTE", std::uint64_t, calls_per_minute, "0", number(0, many),
-        "calls of tools that one caller may make in a minute; 0: any number");
+        "calls of tools that one caller may make in a minute, with cells of notebooks, uploads, changes by /api and "
+        "shells that it opens; 0: any number");
 SETTING("MCP_MAX_TASKS_PER_CALLER", std::size_t, max_tasks_per_caller, "1024", number(1, many),
         "tasks of one caller that are kept");
 SETTING("MCP_TASK_TTL", milliseconds, task_ttl, "3600", seconds(1s, 365 * day),
@@ -331,7 +332,14 @@ SETTING("SANDBOX_NETWORK_CONNECTIONS", std::size_t, sandbox_network_connections,
 SETTING("SANDBOX_NETWORK_ASK", milliseconds, sandbox_network_ask, "60", live(seconds(0ms, 3600s)),
         "seconds that a connection waits for the client's answer, where a sandbox's network asks; 0: nothing is asked");
 SETTING("SANDBOX_TOOLS", words, sandbox_tools, "read-only", live(word_list),
-        "tools that the programs of a sandbox may call: names, patterns with *, !name, read-only, all; none: no tools");
+        "tools that the programs of a sandbox may call: names, patterns with *, !name, read-only (those that change "
+        "nothing and reach nothing outside of the server), all; none: no tools. A web tool that is named here still "
+        "reaches only what the sandbox's own network reaches: SANDBOX_TOOLS_REACH_OUT opens more");
+SETTING(
+    "SANDBOX_TOOLS_REACH_OUT", words, sandbox_tools_reach_out, "none", live(reach_out_list),
+    "what tools that the programs of a sandbox call may reach beyond it: network (the web, package indexes and other "
+    "MCP servers by the server's own rules, past the network of the sandbox), sandboxes (the caller's others), "
+    "workspace (the caller's); none: the sandbox alone");
 SETTING("SANDBOX_TOOLS_CALLS", std::size_t, sandbox_tools_calls, "1000", live(number(1, 1'000'000)),
         "calls of tools that the programs of one run may make");
 SETTING("SECRETS_KEY_FILE", path, secrets_key_file, "", file_path,

@@ -4,6 +4,7 @@
 #include "audit/sink.hpp"
 #include "egress/egress_decisions.hpp"
 #include "egress/resolver.hpp"
+#include "log/bounded_log.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "text/time_text.hpp"
@@ -34,7 +35,11 @@ constexpr auto least_attempt = std::chrono::milliseconds(500);
 void require(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict,
              std::string_view address = {})
 {
-    if (!verdict.allowed) fail(ticket, who, port, kind::refused, verdict.rule, verdict.sentence, address);
+    if (verdict.allowed) return;
+    const std::string of_code = ticket.is_within_another()
+                                    ? " Tools that code in a sandbox calls reach what the sandbox's network reaches."
+                                    : "";
+    fail(ticket, who, port, kind::refused, verdict.rule, verdict.sentence + of_code, address);
 }
 
 awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std::uint16_t port)
@@ -119,7 +124,7 @@ awaitable<std::vector<ip::address>> judged_addresses(egress_ticket& ticket, host
         addresses = co_await look_up(ticket, who, port);
     }
     for (const auto& address : addresses)
-        require(ticket, who, port, ticket.policy().judge(who, address, port), address.to_string());
+        require(ticket, who, port, ticket.policy()->judge(who, address, port), address.to_string());
     co_return in_turns(addresses);
 }
 
@@ -157,12 +162,15 @@ void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t po
                   std::string_view rule, std::string_view address, std::string_view request)
 {
     if (request.empty()) request = ticket.request();
-    log::info("egress", {{"use", ticket.label()},
-                         {"host", who.name},
-                         {"port", port},
-                         {"address", address},
-                         {"decision", decision},
-                         {"rule", rule}});
+    constexpr std::uint64_t most_lines = 50;  // a second: programs can cause thousands
+    static log::bounded_log lines("egress_more", most_lines);
+    if (lines.may_write())
+        log::info("egress", {{"use", ticket.label()},
+                             {"host", who.name},
+                             {"port", port},
+                             {"address", address},
+                             {"decision", decision},
+                             {"rule", rule}});
     audit::add(audit::kind::egress, {{"request", log::unless_empty(request)},
                                      {"principal", log::unless_empty(ticket.principal())},
                                      {"use", ticket.label()},
@@ -197,18 +205,30 @@ recent<egress_decision>& egress_decisions()
     return latest;
 }
 
-void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port)
+egress_verdict egress_ticket::judge(const host& who, std::uint16_t port) const
 {
-    require(ticket, who, port, ticket.policy().judge(who, port));
+    if (has_ended())
+        return {false, "ended", who.with_port(port) + " is refused: the network that this was for has changed.", false};
+    if (!outer_) return policy_->judge(who, port);
+    auto listed = policy_->judge_name(who, port);
+    return listed.allowed ? outer_->judge(who, port) : listed;
+}
+
+std::string egress_ticket::refusal_of_bytes() const
+{
+    if (bytes_ > limits_.bytes)
+        return "Cut: more than the limit of " + std::to_string(limits_.bytes >> 20) + " MiB was transferred.";
+    if (outer_) return outer_->refusal_of_bytes();
+    return account_ && !has_ended_ ? account_->refusal() : "Cut: the network that this was for has changed.";
 }
 
 awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port)
 {
-    auto verdict = ticket->policy().judge(who, port);
+    auto verdict = ticket->judge(who, port);
     if (verdict.asks && ticket->question()) {
         auto asking = ticket->question()(ticket, who, port);
         const auto answer = co_await std::move(asking);
-        verdict = answer.allowed ? ticket->policy().judge(who, port) : answer;
+        verdict = answer.allowed ? ticket->judge(who, port) : answer;
     }
     require(*ticket, who, port, verdict);
 }
@@ -243,7 +263,7 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     if (attempt.failure)
         fail(*ticket, who, port, kind::unreachable, "unreachable",
              who.with_port(port) + " cannot be reached: " + attempt.failure.message() + ".", address);
-    egress_audit(*ticket, who, port, "allowed", ticket->policy().judge(who, attempt.address, port).rule, address);
+    egress_audit(*ticket, who, port, "allowed", ticket->policy()->judge(who, attempt.address, port).rule, address);
     connection.socket = std::move(attempt.socket);
     boost::system::error_code ignored;
     connection.socket.set_option(tcp::no_delay(true), ignored);

@@ -58,10 +58,8 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
 /// Whether the host is localhost or an address of a loopback.
 bool is_this_machine(const host& who);
 
-/// The same judgement of a name without a connection; throws as above. For a connection that is used again.
-void egress_check(egress_ticket& ticket, const host& who, std::uint16_t port);
-
-/// The same where the user may be asked; waits for the answer.
+/// The same judgement of a name without a connection; throws as above. Where the user may be asked, it waits for the
+/// answer. For a connection that is used again.
 awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port);
 
 /// Writes the audit line of a decision. `address` may be empty. `request`: the one whose user decided, in place of the

@@ -103,6 +103,7 @@ void egress_guard::end(entries& of, const egress_ticket* ticket)
 {
     const auto ended = of.extract(ticket);
     if (ended.empty()) return;
+    ended.mapped().ticket->end();
     for (const auto& each : ended.mapped().open)
         if (const auto connection = each.lock()) connection->close();
 }

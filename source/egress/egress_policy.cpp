@@ -203,7 +203,7 @@ bool egress_policy::opened(const host& who, const boost::asio::ip::address& addr
     });
 }
 
-egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
+egress_verdict egress_policy::judge_name(const host& who, std::uint16_t port) const
 {
     if (ceiling_) return judge_in_sandbox(who, port);
     bool listed = false, port_named = false;
@@ -219,8 +219,14 @@ egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
         return refused("port", who.with_port(port) + " is refused: port " + std::to_string(port) +
                                    " belongs to another service than "
                                    "the web.");
-    return who.address ? judge(who, *who.address, port)
-                       : allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
+    return allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
+}
+
+egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
+{
+    auto verdict = judge_name(who, port);
+    const bool is_judged = ceiling_ || !verdict.allowed || !who.address;
+    return is_judged ? verdict : judge(who, *who.address, port);
 }
 
 egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const

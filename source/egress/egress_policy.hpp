@@ -71,6 +71,9 @@ public:
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
     egress_verdict judge(const host& who, std::uint16_t port) const;
 
+    /// The list of names alone: what a use may ask for that another policy judges further.
+    egress_verdict judge_name(const host& who, std::uint16_t port) const;
+
     /// After resolution: the address that a connection would go to.
     egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 

@@ -50,8 +50,8 @@ void note_egress_bytes(std::uint64_t more);  ///< for the figures
 
 /// The right of one use (a scrape, a context of the browser, an installation) to go out through the guard: a policy,
 /// limits, and a count of what was used. When the last pointer to one that the guard issued goes, the guard closes its
-/// connections.
-class egress_ticket {
+/// connections. shared_from_this() is a pointer that does not keep those open.
+class egress_ticket : public std::enable_shared_from_this<egress_ticket> {
 public:
     egress_ticket(std::string label, std::shared_ptr<const egress_policy> policy, egress_limits limits)
         : label_(std::move(label)), policy_(std::move(policy)), limits_(limits)
@@ -69,9 +69,22 @@ public:
     }
     const std::string& request() const { return request_; }
     const std::string& principal() const { return principal_; }  ///< empty: the default caller, or the server itself
-    const egress_policy& policy() const { return *policy_; }
+    /// By which names and addresses are judged.
+    const std::shared_ptr<const egress_policy>& policy() const { return outer_ ? outer_->policy() : policy_; }
     void use(std::shared_ptr<const egress_policy> policy) { policy_ = std::move(policy); }  ///< from now on
     const egress_limits& limits() const { return limits_; }
+
+    /// A name, before anything is resolved: within another ticket the names that both policies allow, and else those of
+    /// the policy.
+    egress_verdict judge(const host& who, std::uint16_t port) const;
+
+    /// From now on this use is a part of that of `outer`: it reaches what that one may reach at the moment, asks whom
+    /// it asks, counts there, and is over with it.
+    void stay_within(std::shared_ptr<egress_ticket> outer) { outer_ = std::move(outer); }
+    bool is_within_another() const { return outer_ != nullptr; }
+
+    void end() { has_ended_ = true; }  ///< nothing moves by it any more
+    bool has_ended() const { return has_ended_ || (outer_ && outer_->has_ended()); }
 
     /// From now on the names of this machine mean the sandbox's, and nothing else may be reached.
     void lead_into(way_into_sandbox sandbox) { inside_ = std::move(sandbox); }
@@ -79,7 +92,8 @@ public:
 
     /// For places that the policy leaves to the user.
     void ask_by(egress_question question) { question_ = std::move(question); }
-    const egress_question& question() const { return question_; }  ///< empty: nobody is asked
+    /// Empty: nobody is asked.
+    const egress_question& question() const { return outer_ ? outer_->question() : question_; }
 
     /// From now on what a client says first (TLS, HTTP) must be for the name that its connection is for.
     void hold_to_names() { held_to_names_ = true; }
@@ -94,30 +108,36 @@ public:
     std::deque<egress_refusal> take_refusals() { return std::exchange(refusals_, {}); }
     void add_refusal(egress_refusal refusal)
     {
+        if (outer_) outer_->add_refusal(refusal);
         refusals_.push_back(std::move(refusal));
         if (refusals_.size() > 32) refusals_.pop_front();
     }
 
     /// From now on what is moved counts there, too.
     void charge_to(std::shared_ptr<byte_account> account) { account_ = std::move(account); }
-    byte_account* account() const { return account_.get(); }  ///< null: none
+    byte_account* account() const { return outer_ ? outer_->account() : account_.get(); }  ///< null: none
 
     std::uint64_t bytes() const { return bytes_; }
-    bool count(std::uint64_t more)  ///< false when the limit is passed, or nothing is left of the account
+    std::string refusal_of_bytes() const;  ///< once count() is false: a sentence that names the limit
+    bool count(std::uint64_t more)         ///< false when the limit is passed, or nothing is left of the account
     {
-        note_egress_bytes(more);
-        const bool is_left = !account_ || account_->take(more);
-        return (bytes_ += more) <= limits_.bytes && is_left;
+        if (!outer_) note_egress_bytes(more);
+        const bool is_left = outer_ ? outer_->count(more) : !account_ || account_->take(more);
+        return (bytes_ += more) <= limits_.bytes && is_left && !has_ended_;
     }
     std::size_t connections() const { return connections_; }
     /// Counts a connection; false when there are too many.
     bool enter()
     {
-        if (connections_ >= limits_.connections) return false;
+        if (connections_ >= limits_.connections || (outer_ && !outer_->enter())) return false;
         ++connections_;
         return true;
     }
-    void leave() { --connections_; }
+    void leave()
+    {
+        if (outer_) outer_->leave();
+        --connections_;
+    }
 
 private:
     std::string label_;
@@ -125,6 +145,8 @@ private:
     std::string request_;
     std::shared_ptr<const egress_policy> policy_;
     egress_limits limits_;
+    std::shared_ptr<egress_ticket> outer_;
+    bool has_ended_ = false;
     way_into_sandbox inside_;
     egress_question question_;
     bool held_to_names_ = false;

@@ -3,6 +3,9 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/encodings.hpp"
+#include "text/principal_name.hpp"
+
+#include <algorithm>
 
 namespace cmcp {
 
@@ -19,6 +22,14 @@ json::object described(const login& who)
     return text;
 }
 
+// These become words of the log and of answers.
+bool is_plain(std::string_view text)
+{
+    constexpr std::size_t longest = 512;
+    return text.size() <= longest && std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+// Null: no caller can be called like that.
 login_ptr login_of(const json::object& text)
 {
     auto who = std::make_shared<login>();
@@ -28,6 +39,8 @@ login_ptr login_of(const json::object& text)
     who->profile = text_of(text, "profile");
     const auto from = number_of(text, "from");
     if (from > 0 && from <= static_cast<int>(login::source::issuer)) who->from = static_cast<login::source>(from);
+    const bool is_named = who->principal.empty() || can_be_principal(who->principal);
+    if (!is_named || !is_plain(who->credential) || !is_plain(who->profile)) return nullptr;
     return who;
 }
 
@@ -56,6 +69,7 @@ std::shared_ptr<const member_caller> read_member_caller(std::string_view text)
     if (!read.contains("address")) return nullptr;
     auto caller = std::make_shared<member_caller>();
     if (read.contains("login")) caller->who = login_of(object_of(read, "login"));
+    if (read.contains("login") && !caller->who) return nullptr;
     caller->address = text_of(read, "address");
     caller->host = text_of(read, "host");
     caller->secure = flag_of(read, "secure");
@@ -64,6 +78,8 @@ std::shared_ptr<const member_caller> read_member_caller(std::string_view text)
     caller->profile = text_of(read, "profile");
     caller->server = text_of(read, "server");
     caller->is_program = flag_of(read, "program");
+    for (const auto& each : {caller->address, caller->host, caller->revision, caller->profile, caller->server})
+        if (!is_plain(each)) return nullptr;
     return caller;
 }
 

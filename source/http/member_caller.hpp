@@ -33,7 +33,7 @@ inline constexpr std::string_view member_place_field = "cmcp-member-place";
 /// As the value of the header field: JSON in base64url.
 std::string written(const member_caller& caller);
 
-/// Null: the text is no such value.
+/// Null: the text is no such value, or names a caller as none can be called (can_be_principal).
 std::shared_ptr<const member_caller> read_member_caller(std::string_view text);
 
 }  // namespace cmcp

@@ -1,5 +1,6 @@
 #include "mcp/code_tools.hpp"
 
+#include "jsonrpc/read_object.hpp"
 #include "text/ascii.hpp"
 #include "text/star_pattern.hpp"
 #include "text/words.hpp"
@@ -17,17 +18,58 @@ bool word_means(std::string_view word, std::string_view tool, bool read_only)
     return word == "all" || fits_star_pattern(word, tool);
 }
 
-bool holds(const json::object& tool, std::string_view member, std::string_view word)
+std::vector<std::string> words_in(std::string_view text)
 {
-    const auto* text = tool.if_contains(member);
-    return text != nullptr && text->is_string() && lower_case(text->as_string()).find(word) != std::string::npos;
+    constexpr std::size_t most_words = 16;
+    std::vector<std::string> words;
+    for (const auto word : split(text, ' ')) {
+        if (words.size() == most_words) break;
+        if (!word.empty()) words.push_back(lower_case(word));
+    }
+    return words;
 }
 
-int fit(const json::object& tool, std::string_view word)
+int fit(const json::object& tool, const std::vector<std::string>& words)
 {
-    constexpr int by_name = 4, by_title = 2, by_description = 1;
-    return (holds(tool, "name", word) ? by_name : 0) + (holds(tool, "title", word) ? by_title : 0) +
-           (holds(tool, "description", word) ? by_description : 0);
+    constexpr std::pair<std::string_view, int> weights[] = {{"name", 4}, {"title", 2}, {"description", 1}};
+    int all = 0;
+    for (const auto& [member, weight] : weights) {
+        const std::string text = lower_case(text_of(tool, member));
+        for (const auto& word : words) all += text.find(word) != std::string::npos ? weight : 0;
+    }
+    return all;
+}
+
+constexpr std::string_view sandbox_argument = "sandbox_id";
+
+bool names_sandbox(const json::value& name)
+{
+    return name.is_string() && std::string_view(name.get_string()) == sandbox_argument;
+}
+
+bool wants_sandbox(const tool_definition& tool)
+{
+    const auto* required = tool.input_schema.if_contains("required");
+    return required != nullptr && required->is_array() && std::ranges::any_of(required->get_array(), names_sandbox);
+}
+
+json::object schema_for_code(const tool_definition& tool)
+{
+    json::object schema = tool.input_schema;
+    if (!wants_sandbox(tool)) return schema;
+    json::array required;
+    for (const auto& name : tool.input_schema.at("required").get_array())
+        if (!names_sandbox(name)) required.push_back(name);
+    schema["required"] = std::move(required);
+    return schema;
+}
+
+// `github.*` names the server github, `*` and `git*` none.
+bool names_server_of(std::string_view word, std::string_view tool)
+{
+    const auto dot = tool.find('.');
+    return dot != std::string_view::npos && word.substr(0, dot + 1) == tool.substr(0, dot + 1) &&
+           fits_star_pattern(word, tool);
 }
 
 }  // namespace
@@ -38,7 +80,7 @@ json::object described_to_code(const tool_definition& tool)
     about["name"] = tool.name;
     about["title"] = tool.title;
     about["description"] = tool.description;
-    about["input_schema"] = tool.input_schema;
+    about["input_schema"] = schema_for_code(tool);
     if (!tool.output_schema.empty()) about["output_schema"] = tool.output_schema;
     about["read_only"] = tool.annotations.read_only;
     return about;
@@ -54,18 +96,51 @@ bool list_means(const std::vector<std::string>& list, std::string_view tool, boo
     return named;
 }
 
-std::vector<json::object> best_fits(std::vector<json::object> tools, std::string_view words, std::size_t most)
+bool list_means_upstream(const std::vector<std::string>& list, std::string_view tool, const code_place& from)
 {
-    const std::string wanted = lower_case(words);
-    std::vector<std::pair<int, json::object>> fitting;
-    for (auto& each : tools) {
-        int all = 0;
-        for (const auto word : split(wanted, ' '))
-            if (!word.empty()) all += fit(each, word);
-        if (all > 0 || trimmed(words).empty()) fitting.emplace_back(all, std::move(each));
+    if (!list_means(list, tool, false)) return false;
+    return from.network ||
+           std::ranges::any_of(list, [&](const std::string& word) { return names_server_of(word, tool); });
+}
+
+bool is_closed_and_read_only(const tool_definition& tool)
+{
+    return tool.annotations.read_only && !tool.annotations.open_world;
+}
+
+std::string overreach(const tool_definition& tool, const code_place& from)
+{
+    if (tool.annotations.open_world && !tool.keeps_to_network && !from.network)
+        return tool.name +
+               " reaches beyond the sandbox, which code in it may not: ask its caller to do it. The operator lets code "
+               "do it with SANDBOX_TOOLS_REACH_OUT=network.";
+    const bool is_of_workspace = tool.about == unnamed_subject::workspace &&
+                                 !object_of(tool.input_schema, "properties").contains(sandbox_argument);
+    if (is_of_workspace && !from.workspace)
+        return tool.name +
+               " works in the caller's workspace, which is not the sandbox of this code: use what the sandbox has. The "
+               "operator opens the workspace with SANDBOX_TOOLS_REACH_OUT=workspace.";
+    return {};
+}
+
+void mean_own_sandbox(const tool_definition& tool, json::object& arguments, const code_place& from)
+{
+    if (!wants_sandbox(tool)) return;
+    auto& sandbox = arguments[sandbox_argument];
+    const bool is_named = !sandbox.is_null() && !(sandbox.is_string() && sandbox.get_string().empty());
+    if (!is_named) sandbox = from.sandbox;
+}
+
+std::vector<tool_for_code> best_fits(const std::vector<tool_for_code>& tools, std::string_view words, std::size_t most)
+{
+    const auto wanted = words_in(words);
+    std::vector<std::pair<int, tool_for_code>> fitting;
+    for (const auto& each : tools) {
+        const int all = wanted.empty() ? 0 : fit(*each, wanted);
+        if (all > 0 || wanted.empty()) fitting.emplace_back(all, each);
     }
-    std::ranges::stable_sort(fitting, std::greater(), &std::pair<int, json::object>::first);
-    std::vector<json::object> best;
+    std::ranges::stable_sort(fitting, std::greater(), &std::pair<int, tool_for_code>::first);
+    std::vector<tool_for_code> best;
     for (auto& [score, each] : fitting)
         if (best.size() < most) best.push_back(std::move(each));
     return best;

@@ -6,9 +6,9 @@
 #include "text/ascii.hpp"
 #include "text/words.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_map>
 
 namespace cmcp {
 
@@ -50,15 +50,21 @@ std::string plain_name(std::string_view name)
     return plain;
 }
 
+std::unordered_map<std::string_view, const meaning*> meanings_by_name()
+{
+    std::unordered_map<std::string_view, const meaning*> all;
+    for (const auto& each : meanings)
+        for (const auto name : split(each.names, ' ')) all.emplace(name, &each);
+    return all;
+}
+
 const meaning* meaning_of(std::string_view name)
 {
-    const auto plain = plain_name(name);
-    const auto has = [&plain](const meaning& each) {
-        const auto names = split(each.names, ' ');
-        return std::find(names.begin(), names.end(), plain) != names.end();
-    };
-    const auto known = std::find_if(meanings.begin(), meanings.end(), has);
-    return known == meanings.end() ? nullptr : &*known;
+    static const auto by_name = meanings_by_name();
+    constexpr std::size_t longest = 40;  // with room for "_" and "-"
+    if (name.size() > longest) return nullptr;
+    const auto known = by_name.find(plain_name(name));
+    return known == by_name.end() ? nullptr : known->second;
 }
 
 // A mode of opening: "w" is what happens anyway.
@@ -90,12 +96,15 @@ std::string own_argument(const json::object& schema, const meaning& of)
 
 std::string dropped_arguments(const json::object& arguments, const json::object& schema)
 {
-    auto rest = arguments;
-    for (const auto& name : take_out_unknown(rest, schema)) {
+    if (unknown_arguments(arguments, schema, 1).empty()) return {};
+    const auto& known = object_of(schema, "properties");
+    for (const auto& [name, value] : arguments) {
+        if (value.is_null() || known.contains(name)) continue;
         const auto* of = meaning_of(name);
-        if (of == nullptr || !says_something(name, arguments.at(name), *of)) continue;
+        if (of == nullptr || !says_something(name, value, *of)) continue;
         const auto own = own_argument(schema, *of);
-        return "argument `" + name + "` is not known here, and nothing was done because it would have been left out: " +
+        return "argument `" + std::string(name) +
+               "` is not known here, and nothing was done because it would have been left out: " +
                (own.empty() ? std::string(of->advice) : "use `" + own + "`");
     }
     return {};

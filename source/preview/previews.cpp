@@ -133,7 +133,7 @@ std::optional<previews::inner_page> previews::behind(const caller& who, const st
     auto token = token_in(url, sandboxes_.address_for(who), config_.preview_domain);
     if (token.text.empty()) token = token_in(url, sandboxes_.public_url(), config_.preview_domain);
     const auto link = links_.find(token.text);
-    if (!link || link->owner != who.principal) return std::nullopt;
+    if (!link || link->owner != who.principal || !may_use(who, link->sandbox)) return std::nullopt;
     auto where = sandboxes_.store().find(who.principal, link->sandbox);
     if (!where) return std::nullopt;
     return inner_page{std::move(*where), "http://localhost:" + std::to_string(link->port) + token.rest};

@@ -207,6 +207,21 @@ std::string head_of_answer(const port_answer& from, std::string_view target, con
     return head;
 }
 
+std::string head_of_passed_answer(const port_answer& from, bool own_origin)
+{
+    std::string head = status_line(from);
+    const auto connection = relayed_value(from, http::field::connection);
+    for (const auto& each : from) {
+        const std::string_view name(each.name_string().data(), each.name_string().size());
+        const std::string_view value(each.value().data(), each.value().size());
+        if (is_hop_by_hop(name, connection) || !(own_origin ? passes_from_own_origin(name) : passes_from_path(name)))
+            continue;
+        if (!equal_ignoring_case(name, "set-cookie") || is_cookie_of_its_own(value)) append_field(head, name, value);
+    }
+    if (!own_origin) append_protection(head);
+    return head;
+}
+
 std::string location_for_client(std::string_view location, std::string_view target, const preview_view& view)
 {
     const auto own = own_reference(trimmed(location, white_space), target, view);

@@ -32,6 +32,10 @@ port_request request_to_port(const http_request& from, const std::string& target
 /// the request.
 std::string head_of_answer(const port_answer& from, std::string_view target, const preview_view& view);
 
+/// The same of an answer of a preview at another server of the cluster, which should have done so, and whose page is a
+/// stranger here as well.
+std::string head_of_passed_answer(const port_answer& from, bool own_origin);
+
 /// A redirect's address: one of the program's own stays below the prefix.
 std::string location_for_client(std::string_view location, std::string_view target, const preview_view& view);
 

@@ -60,7 +60,7 @@ struct sandbox_network::live_network {
 };
 
 sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                                 sandbox_store& store, quotas& limits)
+                                 sandbox_store& store, quotas& limits, blocking_pool& pool)
     : executor_(executor),
       config_(config),
       backend_(backend),
@@ -70,7 +70,7 @@ sandbox_network::sandbox_network(asio::any_io_executor executor, const settings&
           config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
           [this](const auto& id) { use_policy(id); }),
       lists_(network_lists::of(config)),
-      secrets_(config),
+      secrets_(config, pool),
       guard_(executor, std::make_shared<const egress_policy>())
 {
     backend_.on_doors([this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) {
@@ -224,9 +224,17 @@ std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_re
 {
     auto hosts = hosts_in(of);
     for (auto& each : questions_.allowed_for_runs(of.id)) hosts.push_back(std::move(each));
-    auto allowed = read_entries(hosts, "network");
+    auto allowed = recorded_entries(of.id, hosts);
     return std::make_shared<const egress_policy>(
         egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened, asks(of)));
+}
+
+std::shared_ptr<egress_ticket> sandbox_network::way_out_of(const std::string& id) const
+{
+    const auto live = live_.find(id);
+    if (live != live_.end() && *live->second->ticket) return (*live->second->ticket)->shared_from_this();
+    auto nothing = std::make_shared<const egress_policy>(egress_policy::of_sandbox({}, lists_.ceiling, lists_.opened));
+    return std::make_shared<egress_ticket>(id, std::move(nothing), egress_limits{});
 }
 
 void sandbox_network::reload()

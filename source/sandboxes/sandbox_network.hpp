@@ -32,7 +32,7 @@ struct network_wish {
 class sandbox_network {
 public:
     sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                    sandbox_store& store, quotas& limits);
+                    sandbox_store& store, quotas& limits, blocking_pool& pool);
     sandbox_network(const sandbox_network&) = delete;
     sandbox_network& operator=(const sandbox_network&) = delete;
     ~sandbox_network();
@@ -94,6 +94,9 @@ public:
     void renew(const sandbox_record& of);
 
     void reload();  ///< the operator's lists have changed; throws config_error
+
+    /// For the web tools that code in the sandbox calls: what its programs may reach at this moment, if only nothing.
+    std::shared_ptr<egress_ticket> way_out_of(const std::string& id) const;
 
     /// The sentences of what was refused since the last call.
     std::vector<std::string> take_refusals(const std::string& id);

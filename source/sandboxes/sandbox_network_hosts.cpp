@@ -49,9 +49,14 @@ void sandbox_network::check(const std::string& entry) const
 
 std::string sandbox_network::hosts_of(const caller& who, const std::optional<network_wish>& wish) const
 {
-    const bool may = who.scopes.covers(scope::web);
+    const bool is_confined = who.code && !who.code->network;
+    const bool may = who.scopes.covers(scope::web) && !is_confined;
     if (!wish) return may && offered() && backend_.can_have_doors() ? joined(lists_.usual, ",") : std::string();
     if (wish->allow.empty() && !wish->ask) return {};
+    if (is_confined)
+        throw sandbox_error("Forbidden",
+                            "Code in a sandbox gives no sandbox a network: its caller does, with create_sandbox or "
+                            "set_network. The operator lets code do it with SANDBOX_TOOLS_REACH_OUT=network.");
     if (!may)
         throw sandbox_error("NotAvailable", "A network for a sandbox needs the scope mcp:web, which you do not have.");
     if (!offered())

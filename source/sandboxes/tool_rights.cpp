@@ -2,6 +2,7 @@
 
 #include "text/random_id.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cmcp {
@@ -41,12 +42,25 @@ login_ptr tool_rights::login_of(std::string_view ticket, const std::string& sand
 {
     const auto place = given_->find(ticket);
     if (place == given_->end() || place->second.sandbox != sandbox) return nullptr;
-    const auto& who = place->second.who;
+    auto who = std::make_shared<login>(*place->second.who);
+    who->code = place_of(sandbox);
     const auto common = scopes_.find(sandbox);
-    if (common == scopes_.end() || common->second.covers(who->scopes)) return who;
-    auto less = std::make_shared<login>(*who);
-    less->scopes = common->second;
-    return less;
+    if (common != scopes_.end()) who->scopes = who->scopes.common(common->second);
+    return who;
+}
+
+// Anew for each call, so that a reload of the settings counts at once.
+code_place_ptr tool_rights::place_of(const std::string& sandbox) const
+{
+    const auto& open = config_.sandbox_tools_reach_out;
+    const auto reaches = [&](std::string_view what) { return std::ranges::find(open, what) != open.end(); };
+    auto from = std::make_shared<code_place>();
+    from->sandbox = sandbox;
+    from->network = reaches("network");
+    from->sandboxes = reaches("sandboxes");
+    from->workspace = reaches("workspace");
+    if (way_out_) from->way_out = [of = way_out_, sandbox] { return of(sandbox); };
+    return from;
 }
 
 bool tool_rights::take_call(std::string_view ticket)

@@ -25,6 +25,12 @@ public:
     /// `config` must outlive this. Whether any tools may be called does not change.
     explicit tool_rights(const settings& config);
 
+    /// `of_sandbox` tells what the programs of a sandbox may reach, for the web tools that they call.
+    void lead_out_by(std::function<std::shared_ptr<egress_ticket>(const std::string& sandbox)> of_sandbox)
+    {
+        way_out_ = std::move(of_sandbox);
+    }
+
     bool offered() const { return offered_; }
 
     /// Ends with its last copy. Empty: no tools are offered.
@@ -57,7 +63,10 @@ private:
     };
     using rights = std::map<std::string, right, std::less<>>;
 
+    code_place_ptr place_of(const std::string& sandbox) const;
+
     const settings& config_;
+    std::function<std::shared_ptr<egress_ticket>(const std::string& sandbox)> way_out_;
     const bool offered_;
     std::shared_ptr<rights> given_ = std::make_shared<rights>();  ///< by ticket
     std::map<std::string, scope_set> scopes_;                     ///< that all callers of a sandbox had

@@ -50,6 +50,7 @@ struct code_entrance::shared {
         : executor(std::move(runs)),
           config(settings_for_code(from.config)),
           rights(from.rights),
+          pool(from.core.pool()),
           logins(executor, config, {}),
           deadlines(std::make_shared<deadline_wheel>(executor)),
           budget(std::make_shared<memory_budget>(config.memory_limit_bytes))
@@ -60,6 +61,7 @@ struct code_entrance::shared {
     asio::any_io_executor executor;
     const settings config;
     code_gateway& rights;
+    std::weak_ptr<blocking_pool> pool;
     gatekeeper logins;
     router routes;
     std::shared_ptr<deadline_wheel> deadlines;
@@ -76,6 +78,7 @@ struct code_entrance::door : std::enable_shared_from_this<door> {
           connections(all->executor),
           listens(all->executor, only(std::move(socket)))
     {
+        context.pool = all->pool;
     }
 
     void start()

@@ -1,3 +1,4 @@
+#include "async/sized_work.hpp"
 #include "http/authenticator.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/code_tools.hpp"
@@ -7,6 +8,8 @@
 #include "transport/rest_routes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +22,7 @@ namespace {
 
 constexpr std::string_view list_path = "/tools";
 constexpr std::size_t most_listed = 10'000;
+constexpr std::size_t bytes_of_tool = 512;  // so many for each, and the list of some hundred is made on the pool
 
 // A tool that code may call, as it is called.
 struct wanted_tool {
@@ -36,34 +40,41 @@ struct wanted_tool {
     }
 };
 
-bool means(const settings& config, const json::object& tool)
-{
-    return list_means(config.sandbox_tools, view_of(tool, "name"), tool.at("read_only") == true);
-}
-
 bool means(const settings& config, const tool_definition& tool)
 {
-    return list_means(config.sandbox_tools, tool.name, tool.annotations.read_only);
+    return list_means(config.sandbox_tools, tool.name, is_closed_and_read_only(tool));
 }
 
-std::vector<json::object> own_tools(const http_request& request, const code_sources& from)
+std::vector<tool_for_code> own_tools(const http_request& request, const code_sources& from)
 {
-    std::vector<json::object> all;
+    std::vector<tool_for_code> all;
     for (const auto& each : from.core.tools().all()) {
         const auto& tool = each->definition();
-        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs) && means(from.config, tool))
-            all.push_back(described_to_code(tool));
+        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs) && means(from.config, tool) &&
+            overreach(tool, *request.who->code).empty())
+            all.push_back(std::make_shared<const json::object>(described_to_code(tool)));
     }
     return all;
 }
 
-awaitable<std::vector<json::object>> tools_for(const http_request& request, code_sources from)
+awaitable<std::vector<tool_for_code>> tools_for(const http_request& request, code_sources from)
 {
     auto all = own_tools(request, from);
     auto others = co_await from.others.all(request.principal);
     for (auto& each : others)
-        if (means(from.config, each)) all.push_back(std::move(each));
+        if (list_means_upstream(from.config.sandbox_tools, view_of(*each, "name"), *request.who->code))
+            all.push_back(std::move(each));
     co_return all;
+}
+
+std::string list_text(const std::vector<tool_for_code>& tools)
+{
+    std::string text = R"({"tools":[)";
+    for (const auto& each : tools) {
+        if (each != tools.front()) text += ',';
+        jsonrpc::append_json(text, *each);
+    }
+    return text += "]}";
 }
 
 awaitable<> list(exchange& x, code_sources from)
@@ -72,10 +83,14 @@ awaitable<> list(exchange& x, code_sources from)
     const auto limit = read_number<std::size_t>(request.parameter("limit").value_or("")).value_or(most_listed);
     const auto words = request.parameter("search").value_or("");
     auto all = co_await tools_for(request, from);
-    json::array tools;
-    for (auto& each : best_fits(std::move(all), words, limit)) tools.push_back(std::move(each));
+    const auto size = all.size() * bytes_of_tool;
+    auto work = [all = std::move(all), words, limit] { return list_text(best_fits(all, words, limit)); };
+    const auto pool = from.core.pool().lock();
     http_reply reply;
-    reply.body = jsonrpc::write_json(json::object{{"tools", std::move(tools)}});
+    if (pool)
+        reply.body = co_await by_size(*pool, request.principal, size, std::move(work));
+    else
+        reply.body = work();
     co_await x.reply(std::move(reply));
 }
 
@@ -86,16 +101,26 @@ std::string_view ticket_of(const http_request& request)
     return brought.substr(std::min(brought.size(), brought.find(' ') + 1));
 }
 
-http_reply not_among(const std::string& name)
+// Of a tool that reads, the reason is that it reaches outside.
+http_reply not_among(const std::string& name, bool reaches_out)
 {
-    return error_reply(403, name.substr(0, 100) + " is not among the tools that code may call here (SANDBOX_TOOLS).");
+    return error_reply(403, name.substr(0, 100) + " is not among the tools that code may call here" +
+                                (reaches_out ? ", because it reaches outside of the server: the operator names it in "
+                                               "SANDBOX_TOOLS to allow it."
+                                             : " (SANDBOX_TOOLS)."));
 }
 
 std::optional<http_reply> refusal_from_code(const code_sources& from, const http_request& request,
                                             const std::string& name)
 {
     const tool* const own = from.core.tools().find(name);
-    if (own != nullptr && !means(from.config, own->definition())) return not_among(name);
+    if (own != nullptr && !own->definition().for_code_alone) {
+        const auto& tool = own->definition();
+        if (!means(from.config, tool)) return not_among(name, tool.annotations.open_world);
+        if (const auto why = overreach(tool, *request.who->code); !why.empty()) return error_reply(403, why);
+    } else if (own != nullptr) {
+        return not_among(name, false);
+    }
     if (from.rights.take_call(ticket_of(request))) return std::nullopt;
     return error_reply(429, "This run, or shell, has made the " + std::to_string(from.config.sandbox_tools_calls) +
                                 " calls of tools that it may make (SANDBOX_TOOLS_CALLS); go on in another one.");
@@ -107,16 +132,15 @@ awaitable<std::optional<http_reply>> refusal_of_other(const http_request& reques
     const auto reads_only = co_await from.others.reads_only(request.principal, wanted.server, wanted.tool);
     const std::string name = wanted.name();
     if (!reads_only) co_return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\".");
-    if (!list_means(from.config.sandbox_tools, name, *reads_only)) co_return not_among(name);
+    if (!list_means_upstream(from.config.sandbox_tools, name, *request.who->code)) co_return not_among(name, true);
     co_return std::nullopt;
 }
 
 // Code has room for whole results.
-void want_all(const tool_registry& offered, const std::string& name, json::object& arguments)
+void want_all(const tool_definition& tool, json::object& arguments)
 {
-    const tool* const wanted = offered.find(name);
-    if (wanted == nullptr || takes_max_output(wanted->definition().input_schema)) return;
-    arguments.emplace("max_output", result_limits().most);
+    if (!takes_max_output(tool.input_schema))
+        arguments.emplace("max_output", static_cast<std::int64_t>(result_limits().most));
 }
 
 awaitable<> call_from_code(exchange& x, code_sources from)
@@ -135,8 +159,11 @@ awaitable<> call_from_code(exchange& x, code_sources from)
         arguments = {{"server", wanted.server}, {"tool", wanted.tool}, {"arguments", std::move(arguments)}};
         name = upstream_tool_name;
     }
-    want_all(from.core.tools(), name, arguments);
-    co_await call_tool(x, from.core, from.config, std::move(name), std::move(arguments), rest_caller::code);
+    if (const tool* const called = from.core.tools().find(name); called != nullptr) {
+        mean_own_sandbox(called->definition(), arguments, *x.request().who->code);
+        want_all(called->definition(), arguments);
+    }
+    co_await call_tool(x, from.core, from.config, std::move(name), std::move(arguments));
 }
 
 }  // namespace
@@ -148,7 +175,8 @@ void add_code_routes(router& routes, code_sources from)
     routes.add({.methods = {"POST"},
                 .path = std::string(list_path) + "/*",
                 .serve = [from](exchange& x) { return call_from_code(x, from); },
-                .body = route_body::optional_json});
+                .body = route_body::optional_json,
+                .takes_long_json = true});
 }
 
 }  // namespace cmcp

@@ -40,6 +40,19 @@ TEST_CASE("a bad value stops the start with key, value, place and what is allowe
     CHECK(holds(c.refusal(), "a whole number from 0 to 65535"));
 }
 
+TEST_CASE("a list of commas alone is refused, because an empty list often means everything")
+{
+    for (const auto* name : {"MCP_AUTH_TOKENS", "AUTH_ISSUERS", "WEB_ALLOWED_DOMAINS", "MCP_ALLOWED_HOSTS",
+                             "AUTH_ADMINS", "BASH_ALLOWED_COMMANDS", "MCP_TRUSTED_PROXIES"})
+        for (const auto* value : {",", " , ", ",,"}) {
+            config_case c;
+            c.from.command_line = {{name, value, "--set"}};
+            INFO(name);
+            CHECK(holds(c.refusal(), name));
+            CHECK(holds(c.refusal(), "commas without a word"));
+        }
+}
+
 TEST_CASE("an address where a host is wanted, and the other way round, is refused with the form to write")
 {
     const std::vector<std::array<std::string, 3>> cases{

@@ -129,6 +129,32 @@ TEST_CASE("an answer of an origin of its own has no field for other origins", "[
     for (const char* text : {"b=1", "cmcp_preview", "Strict", "sandbox"}) CHECK(head.find(text) == std::string::npos);
 }
 
+TEST_CASE("an answer that another server passes on is a stranger's, too", "[preview]")
+{
+    port_answer answer;
+    answer.result(200);
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"Content-Type", "text/html"},
+                                                          {"Set-Cookie", "session=mine"},
+                                                          {"Set-Cookie", "wide=1; Domain=example.org"},
+                                                          {"Strict-Transport-Security", "max-age=1"},
+                                                          {"Access-Control-Allow-Origin", "*"},
+                                                          {"Clear-Site-Data", "\"*\""},
+                                                          {"Service-Worker-Allowed", "/"}})
+        answer.insert(name, value);
+    const auto below = head_of_passed_answer(answer, false);
+    CHECK(below.find("Content-Type: text/html\r\n") != std::string::npos);
+    CHECK(below.find("Content-Security-Policy: sandbox ") != std::string::npos);
+    CHECK(below.find("Access-Control-Allow-Origin: null\r\n") != std::string::npos);
+    for (const auto* name :
+         {"Set-Cookie", "Strict-Transport-Security", "Clear-Site-Data", "Service-Worker-Allowed", ": *"})
+        CHECK(below.find(name) == std::string::npos);
+    const auto own = head_of_passed_answer(answer, true);
+    CHECK(own.find("Set-Cookie: session=mine\r\n") != std::string::npos);
+    CHECK(own.find("wide=1") == std::string::npos);
+    CHECK(own.find("Strict-Transport-Security") == std::string::npos);
+}
+
 TEST_CASE("no value of an answer begins another line", "[preview]")
 {
     CHECK(answer_with({{"X-A", "a\r\nSet-Cookie: evil=1\n\r"}}, own_origin()).find("\r\nSet-Cookie") ==

@@ -21,13 +21,14 @@ struct network_rig {
 
     std::string hosts(const std::optional<network_wish>& wish, scope_set scopes = scope_set::all())
     {
-        sandbox_network network(io.get_executor(), config, backend, store, limits);
+        sandbox_network network(io.get_executor(), config, backend, store, limits, pool);
         caller who;
         who.scopes = scopes;
         return network.hosts_of(who, wish);
     }
 
     asio::io_context io;
+    blocking_pool pool{1};
     settings config;
     quotas limits{config};
     backend_with_doors backend;
@@ -98,7 +99,7 @@ TEST_CASE("a network that asks is kept as such, beside its hosts")
 TEST_CASE("the hosts of a network that answers have allowed are told apart from those of its list")
 {
     network_rig rig({"none"}, {"*.example"});
-    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store, rig.limits);
+    const sandbox_network network(rig.io.get_executor(), rig.config, rig.backend, rig.store, rig.limits, rig.pool);
     const auto answered = [&](const std::string& hosts) {
         sandbox_record record;
         record.network = hosts;

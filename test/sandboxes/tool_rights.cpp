@@ -103,3 +103,52 @@ TEST_CASE("where no tools are offered, nobody gets a ticket", "[code]")
     CHECK_FALSE(rights.offered());
     CHECK(rights.give(caller_with(scope_set::all()), "sbx_a").text().empty());
 }
+
+TEST_CASE("a ticket says where code runs, and reaches its own sandbox alone unless the settings open more", "[code]")
+{
+    auto config = with_tools("all");
+    tool_rights rights(config);
+    const auto mine = rights.give(caller_with(scope_set::ordinary()), "sbx_a");
+    const auto place = [&] { return *rights.login_of(mine.text(), "sbx_a")->code; };
+    CHECK(place().sandbox == "sbx_a");
+    CHECK_FALSE(place().network);
+    CHECK(may_use(place(), "sbx_a"));
+    CHECK_FALSE(may_use(place(), "sbx_b"));
+    CHECK_FALSE(may_use(place(), ""));
+    config.sandbox_tools_reach_out = {"sandboxes"};  // as a reload does it
+    CHECK(may_use(place(), "sbx_b"));
+    CHECK_FALSE(may_use(place(), ""));
+    config.sandbox_tools_reach_out = {"workspace"};
+    CHECK_FALSE(may_use(place(), "sbx_b"));
+    CHECK(may_use(place(), ""));
+    config.sandbox_tools_reach_out = {"network", "workspace"};
+    CHECK(place().network);
+    config.sandbox_tools_reach_out = {"none"};
+    CHECK_FALSE(place().network);
+    CHECK_FALSE(may_use(place(), ""));
+}
+
+TEST_CASE("a client may use all that belongs to its principal", "[code]")
+{
+    auto who = caller_with(scope_set::ordinary());
+    CHECK(may_use(who, "sbx_a"));
+    CHECK(may_use(who, ""));
+    who.code = std::make_shared<code_place>(code_place{"sbx_a", true, false, false, {}});
+    CHECK(may_use(who, "sbx_a"));
+    CHECK_FALSE(may_use(who, "sbx_b"));
+    CHECK_FALSE(may_use(who, ""));
+}
+
+TEST_CASE("the way out that a ticket leads to is that of its own sandbox", "[code]")
+{
+    const auto config = with_tools("all");
+    tool_rights rights(config);
+    std::string led_to;
+    rights.lead_out_by([&](const std::string& sandbox) {
+        led_to = sandbox;
+        return std::shared_ptr<egress_ticket>();
+    });
+    const auto mine = rights.give(caller_with(scope_set::ordinary()), "sbx_a");
+    rights.login_of(mine.text(), "sbx_a")->code->way_out();
+    CHECK(led_to == "sbx_a");
+}
