@@ -5,6 +5,9 @@
 #include "egress/egress_decisions.hpp"
 #include "tools/tools.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <algorithm>
 #include <chrono>
 
@@ -67,6 +70,8 @@ json::array newer(const recent<T>& kept, std::uint64_t& seen, const admin_viewer
     return rows;
 }
 
+constexpr std::size_t rows_at_once = 100;  // in one step of the loop
+
 sandbox_order order_of(std::string_view sort)
 {
     return sort == "used" ? sandbox_order::used : sort == "disk" ? sandbox_order::disk : sandbox_order::id;
@@ -121,6 +126,7 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
         row["network"] = describe_network(of_.all.sandboxes->network(), record);
         row["place"] = wanted.place_of(record);
         rows.push_back(std::move(row));
+        if (rows.size() % rows_at_once == 0) co_await asio::post(asio::use_awaitable);
     }
     json::value next;
     if (records.size() == part.limit) next = wanted.place_of(records.back());

@@ -1,6 +1,7 @@
 #include "app/admin_rows.hpp"
 #include "app/administration.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
 
 // The part of administration that shows the audit.
 namespace cmcp {
@@ -36,9 +37,17 @@ json::object administration::audit(const admin_viewer& by, std::size_t most, std
     if (of_.audit == nullptr) return {{"records", json::array()}, {"audit", nullptr}};
     json::array rows;
     const auto latest = of_.audit->latest();
+    const auto wanted_kind = "\"kind\":" + jsonrpc::write_json(kind);
+    const auto wanted_name = jsonrpc::write_json(by.principal);
+    // To read all of a long text would hold the loop.
+    const auto may_fit = [&](std::string_view line) {
+        return (kind.empty() || line.find(wanted_kind) != std::string_view::npos) &&
+               (by.everything || line.find(wanted_name) != std::string_view::npos);
+    };
     auto end = latest.size();
     for (auto line = line_before(latest, end); !line.empty() && rows.size() < most; line = line_before(latest, end)) {
         end -= line.size() + 1;
+        if (!may_fit(line)) continue;
         auto record = jsonrpc::read_object(line, 8);
         const bool is_own = by.everything || (record.contains("principal") && by.sees(view_of(record, "principal")));
         if (is_own && (kind.empty() || view_of(record, "kind") == kind)) rows.push_back(std::move(record));

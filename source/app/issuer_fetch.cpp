@@ -11,7 +11,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::uint64_t most_bytes = 1 << 20;
+constexpr std::uint64_t most_bytes = 512 * 1024;
 constexpr unsigned status_ok = 200;
 
 /// The client and the policy of all fetches.

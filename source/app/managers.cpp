@@ -178,7 +178,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     const handle_maker handles(node_name(config));
     all->node = handles.node();
     all->limits = std::make_unique<quotas>(config);
-    all->pool = std::make_unique<blocking_pool>();
+    all->pool = std::make_shared<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
     all->places = std::make_unique<workspaces>(config.sandbox_root, config.workspace_per_session);
     all->files = std::make_unique<file_manager>(*all->pool, *all->places,
@@ -195,11 +195,11 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
                       all->limits->each(&principal_limits::workspace));
     all->bash = std::make_unique<bash_manager>(config, runs);
     all->python = std::make_unique<python_manager>(config, runs);
-    all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission);
+    all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission, *all->pool);
     all->searcher =
         std::make_unique<file_searcher>(all->backend, *all->admission, *all->pool, file_searcher::has_ripgrep());
     if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
-    all->upstreams = std::make_unique<upstream_servers>(executor, config, backend, all->sandbox_runs.get());
+    all->upstreams = std::make_unique<upstream_servers>(executor, config, backend, *all->pool, all->sandbox_runs.get());
     if (all->sandboxes) keep_sandboxes_of_upstreams(*all->sandboxes, config);
     all->records.share();
     if (!config.enable_web) return all;

@@ -51,7 +51,7 @@ struct managers {
     record_folder records;
     std::string node;                          ///< this machine's name in handles
     std::unique_ptr<quotas> limits;            ///< of each principal
-    std::unique_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
+    std::shared_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
     std::shared_ptr<job_register> background;  ///< jobs and tasks
     std::unique_ptr<workspaces> places;        ///< one workspace a caller
     std::unique_ptr<file_manager> files;

@@ -1,5 +1,7 @@
 #include "http/client_socket.hpp"
 
+#include "config/networks.hpp"
+
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
@@ -18,7 +20,10 @@ namespace {
 constexpr std::size_t most_read_at_once = 64 * 1024;
 constexpr std::size_t watch_read_size = 8 * 1024;
 constexpr std::size_t most_kept_while_watching = 64 * 1024;
+constexpr std::size_t most_in_a_row = 256 * 1024;
 constexpr std::size_t most_drained = 16 * 1024 * 1024;
+constexpr std::size_t most_written_at_once =
+    256 * 1024;  // a peer that reads as fast as this writes would hold the loop
 
 void take_away(client_socket::parts_to_write& parts, std::size_t written)
 {
@@ -29,13 +34,22 @@ void take_away(client_socket::parts_to_write& parts, std::size_t written)
     }
 }
 
+client_socket::parts_to_write first_of(client_socket::parts_to_write parts, std::size_t most)
+{
+    for (auto& part : parts) {
+        part = asio::buffer(part, most);
+        most -= part.size();
+    }
+    return parts;
+}
+
 std::string address_in_words(const asio::generic::stream_protocol::endpoint& peer)
 {
     if (peer.protocol().family() == AF_UNIX) return "unix";
     asio::ip::tcp::endpoint internet;
     internet.resize(peer.size());
     std::memcpy(internet.data(), peer.data(), peer.size());
-    return internet.address().to_string();
+    return address_text(internet.address());
 }
 
 }  // namespace
@@ -113,8 +127,18 @@ awaitable<bool> client_socket::read_some(std::size_t most)
 {
     bool end = false;
     while (!end && !timed_out_) {
-        if (take_available(most, end)) co_return true;
+        // A peer that sends as fast as this is read would keep the loop for itself.
+        if (in_a_row_ >= most_in_a_row) {
+            in_a_row_ = 0;
+            co_await asio::post(executor(), asio::use_awaitable);
+        }
+        const auto before = buffer_.size();
+        if (take_available(most, end)) {
+            in_a_row_ += buffer_.size() - before;
+            co_return true;
+        }
         if (end) break;
+        in_a_row_ = 0;
         auto [error] = co_await stream_.async_wait_on(as_tuple);
         if (error) break;
     }
@@ -129,7 +153,11 @@ awaitable<bool> client_socket::write(std::string_view first, std::string_view se
 bool client_socket::write_now(parts_to_write& parts)
 {
     error_code error;
-    while (!error && asio::buffer_size(parts) != 0) take_away(parts, stream_.write_some(parts, error));
+    for (std::size_t room = most_written_at_once; !error && room != 0 && asio::buffer_size(parts) != 0;) {
+        const auto written = stream_.write_some(first_of(parts, room), error);
+        take_away(parts, written);
+        room -= written;
+    }
     const bool broken = error && error != asio::error::would_block;
     gone_ = gone_ || broken;
     return !broken;
@@ -141,7 +169,8 @@ awaitable<bool> client_socket::write_rest(parts_to_write parts)
         if (!write_now(parts)) co_return false;
         if (asio::buffer_size(parts) == 0) co_return true;
         set_deadline(write_timeout_);
-        auto [error, written] = co_await stream_.async_write_some(parts, as_tuple);
+        auto next = first_of(parts, most_written_at_once);
+        auto [error, written] = co_await stream_.async_write_some(next, as_tuple);
         clear_deadline();
         take_away(parts, written);
         if (!error) continue;

@@ -92,6 +92,7 @@ private:
     std::string address_;
     std::shared_ptr<const client_certificate> certificate_;
     milliseconds write_timeout_;
+    std::size_t in_a_row_ = 0;  // bytes that read_some() has taken without a wait
     unsigned watch_ = 0;
     bool watching_ = false;
     bool timed_out_ = false;

@@ -3,7 +3,9 @@
 #include "async/asio.hpp"
 #include "http/body_stream.hpp"
 #include "http/connection_opening.hpp"
+#include "http/long_body.hpp"
 #include "http/request_reader.hpp"
+#include "identity/quotas.hpp"
 #include "log/log.hpp"
 #include "log/request_id.hpp"
 #include "metrics/registry.hpp"
@@ -80,6 +82,26 @@ void log_access(const http_request& request, int status, std::chrono::steady_clo
                                 {"trace", trace}});
 }
 
+bool counts_as_call(const http_request& request)
+{
+    const auto counts = request.target == nullptr ? route_counts::none : request.target->counts;
+    const bool changes = request.method != "GET" && request.method != "HEAD";
+    return counts == route_counts::all || (counts == route_counts::changes && changes);
+}
+
+// Whether the caller has calls left for the request; else it has its answer.
+awaitable<bool> begin_call(exchange& x, quotas* limits)
+{
+    if (limits == nullptr || !counts_as_call(x.request())) co_return true;
+    const auto wait = co_await limits->begin_call(x.request().principal);
+    if (wait == std::chrono::milliseconds(0)) co_return true;
+    auto refusal = error_reply(429, quotas::refusal_of_call(wait), "RateLimited");
+    refusal.with("Retry-After", std::to_string(quotas::seconds_to_wait(wait)));
+    if (x.request().stream && !x.request().stream->complete()) x.close_after();  // its client is told before it goes on
+    co_await x.reply(std::move(refusal));
+    co_return false;
+}
+
 // How a request ended.
 struct served {
     bool peer_gone = false;  // before its request was whole
@@ -113,8 +135,13 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
         co_await x.reply(std::move(refusal));
     else if (context.members != nullptr && context.members->is_elsewhere(request))
         is_own = !co_await context.members->pass_on(x);
+    auto* const pool = is_own && has_long_body(request) ? context.pool.lock().get() : nullptr;
+    if (pool != nullptr) is_own = co_await read_long_body(peer, request, *pool, context.config, *context.budget);
     if (request.target != nullptr) loop_steps::name(request.target->path.c_str());
+    if (is_own) is_own = co_await begin_call(x, context.limits);
     if (is_own) co_await context.routes.serve(x);
+    if (pool != nullptr && request.read_body)
+        pool->discard(x.executor(), request.payer(), std::move(request.read_body));
     // The rest of an unread body would be taken for the next request.
     if (request.stream && !request.stream->complete()) x.close_after();
     done.rest = x.take_rest();
@@ -180,14 +207,15 @@ void connection_context::settle_logs()
 void connection_context::note_refused_login(const http_request& request, std::string_view sentence)
 {
     constexpr std::size_t longest_path = 200;
+    const auto reason = authenticator::problem(request, sentence);
+    record_refused_login(request, reason);
     if (!refused_logins.may_write()) return;
     log::warning("login_refused", {{"request", request.id},
                                    {"client_request_id", log::unless_empty(request.client_id())},
                                    {"peer", request.address},
                                    {"method", request.method},
                                    {"path", std::string_view(request.path).substr(0, longest_path)},
-                                   {"reason", authenticator::problem(request, sentence)}});
-    record_refused_login(request, authenticator::problem(request, sentence));
+                                   {"reason", reason}});
 }
 
 // No coroutine: the frame of one would hold the socket, moved from, for as long as the connection.

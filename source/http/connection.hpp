@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "async/deadline_wheel.hpp"
 #include "async/memory_budget.hpp"
 #include "config/settings.hpp"
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace cmcp {
+
+class quotas;
 
 /// The state that the connections of one server share.
 struct connection_context {
@@ -49,10 +52,12 @@ struct connection_context {
     member_gateway* members = nullptr;  ///< null: this server is alone
     /// A client with a certificate of one of these names is a member of the cluster. Null: nobody is.
     const std::vector<std::string>* member_names = nullptr;
+    quotas* limits = nullptr;  ///< count requests as calls; null: no route here has such
     std::shared_ptr<deadline_wheel> deadlines;
     std::shared_ptr<memory_budget> budget;  ///< bodies count against it
+    std::weak_ptr<blocking_pool> pool;      ///< reads long bodies; empty: nobody does, they are left to the routes
     bool stopping = false;
-    log::bounded_log refused_logins{"login_refused_more", 10, record_refused_logins};
+    log::bounded_log refused_logins{"login_refused_more"};
     seen_logins seen;
     log::bounded_log refused_openings{"proxy_header_refused_more"};
     std::set<client_socket*> openings;  ///< of connections that are not open for requests yet

@@ -16,6 +16,8 @@
 
 namespace cmcp {
 
+class quotas;
+
 /// The ways of the HTTP side to what lies in sandboxes and outside.
 struct gateways {
     file_gateway* files = nullptr;
@@ -25,6 +27,7 @@ struct gateways {
     admin_gateway* administration = nullptr;
     document_fetch issuers = {};               ///< reaches authorization servers
     member_gateway* members = nullptr;         ///< null: this server is alone
+    quotas* limits = nullptr;                  ///< count what changes something as calls; null: nothing counts
     limit_of_principal sessions = {};          ///< that a caller with a name may have; null: the settings' number
     std::string node = "node";                 ///< this machine's name in ids of sessions
     std::filesystem::path sessions_file = {};  ///< keeps sessions for the next process; empty: they end with this one

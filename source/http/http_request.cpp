@@ -119,6 +119,8 @@ std::string http_request::client_id() const
     return log::is_plain_id(sent) ? std::string(sent) : std::string();
 }
 
+std::string http_request::payer() const { return principal.empty() ? "@" + address : principal; }
+
 std::optional<std::string> http_request::parameter(std::string_view name) const
 {
     std::string_view rest = query;

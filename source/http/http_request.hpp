@@ -15,6 +15,7 @@ namespace cmcp {
 class body_stream;
 class digest_memo;
 struct client_certificate;
+struct long_body;
 struct member_caller;
 struct route;
 
@@ -45,6 +46,7 @@ struct http_request {
     const route* target = nullptr;                ///< of the route table; null: no route fits
     bool rpc_errors = true;                       ///< whether refusals have the form of JSON-RPC errors
     std::shared_ptr<body_stream> stream;          ///< in place of `body`, where the route reads it piece by piece
+    std::shared_ptr<long_body> read_body;         ///< in place of `body`, where that was long JSON
 
     /// The field of this name, whatever its case. The lines of a list are one (RFC 9110 section 5.3); of any other
     /// field the first counts. The view lives as long as `fields` stay as they are.
@@ -58,6 +60,9 @@ struct http_request {
 
     /// The name in the certificate that the client has shown; empty: there is none.
     std::string_view certified_name() const;
+
+    /// Whom the work for the request is charged to: its principal, or its address where nobody has a name.
+    std::string payer() const;
 
     /// A parameter of the query, percent-decoded.
     std::optional<std::string> parameter(std::string_view name) const;

@@ -22,7 +22,7 @@ inline constexpr std::array refusal_types{
     refusal_type{"ImageNotFetched", "503", "the image could not be fetched from its registry"},
     refusal_type{"QuotaExceeded", "400, 413, 507", "a limit of the caller is reached, or the disk is full"},
     refusal_type{"Unauthorized", "401", "the bearer token is missing or unknown"},
-    refusal_type{"Forbidden", "403", "the Host or the Origin is not served"},
+    refusal_type{"Forbidden", "403", "the Host or the Origin is not served, or code in a sandbox may not do it"},
     refusal_type{"NotFound", "404", "there is no such path, tool, sandbox, job or file"},
     refusal_type{"MethodNotAllowed", "405", "the path takes other methods, which Allow names"},
     refusal_type{"NotAcceptable", "406", "Accept names nothing that can be answered"},
@@ -36,6 +36,7 @@ inline constexpr std::array refusal_types{
     refusal_type{"ServerError", "500", "the server failed; its log says why"},
     refusal_type{"NotAvailable", "502, 503",
                  "something is not installed or configured on the server; the sentence says what"},
+    refusal_type{"RateLimited", "429", "the caller's calls of this minute are used up; try again after Retry-After"},
     refusal_type{"Busy", "429, 503", "too much is under way; try again later"},
 };
 }  // namespace cmcp

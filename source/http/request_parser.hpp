@@ -31,6 +31,7 @@ public:
 
     /// After the header. Without a limit a body of any size is taken. False: the header announces a longer body.
     bool limit_body(std::size_t max_body);
+    std::size_t most() const { return most_; }  ///< bytes of the body; 0: any number
 
     /// `used` is how many bytes belonged to this request.
     state put_body(std::string_view bytes, std::size_t& used);

@@ -90,8 +90,7 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (progress != parser_state::more && progress != parser_state::done) co_return refuse(refusal, progress, parser);
     note_client(into);
     const bool streams = into.target != nullptr && into.target->body == route_body::streamed;
-    if (!streams && !parser.limit_body(limits_.max_body_bytes))
-        co_return refuse(refusal, parser_state::too_large, parser);
+    if (!streams && !parser.limit_body(most_of_body(into))) co_return refuse(refusal, parser_state::too_large, parser);
 
     auto refused = refuse_by_header(into);
     if (into.login_pending) {
@@ -127,6 +126,15 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     if (result == outcome::request) into.body = parser.take_body();
     if (is_json_body(into) && into.body.starts_with(byte_order_mark)) into.body.erase(0, byte_order_mark.size());
     co_return result;
+}
+
+// Routes that take JSON read a few members of it, but for calls.
+std::size_t request_reader::most_of_body(const http_request& request) const
+{
+    const auto* to = request.target;
+    const bool is_json = to != nullptr && (to->body == route_body::json || to->body == route_body::optional_json);
+    return is_json && !to->takes_long_json ? std::min(limits_.max_body_bytes, jsonrpc::longest_on_loop)
+                                           : limits_.max_body_bytes;
 }
 
 void request_reader::note_client(http_request& into)
@@ -228,7 +236,10 @@ request_reader::outcome request_reader::refuse(http_reply& refusal, parser_state
                                                const request_parser& parser) const
 {
     if (progress == parser_state::too_large)
-        return refuse(refusal, 413, "The body is larger than HTTP_MAX_BODY_MB allows.");
+        return refuse(refusal, 413,
+                      parser.most() == jsonrpc::longest_on_loop
+                          ? "The body is larger than the 64 KiB that this path takes."
+                          : "The body is larger than HTTP_MAX_BODY_MB allows.");
     return refuse(refusal, 400, "The request is not valid HTTP/1.1: " + parser.why() + ".");
 }
 

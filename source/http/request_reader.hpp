@@ -51,6 +51,7 @@ public:
     void interrupt_if_idle();  ///< ends wait()
 
 private:
+    std::size_t most_of_body(const http_request& request) const;
     void note_client(http_request& into);
     std::optional<http_reply> refuse_by_header(http_request& request) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);

@@ -48,6 +48,13 @@ enum class route_audit {
     changes,  ///< those that are no GET and no HEAD, as acts of administration
 };
 
+/// Which requests of a route count as calls of their caller (quota `calls`).
+enum class route_counts {
+    none,     ///< none, or what serves them counts
+    changes,  ///< those that are no GET and no HEAD
+    all,
+};
+
 /// An entry of the route table. The request guard, the reader of bodies and /openapi.json go by it.
 struct route {
     using handler = std::function<awaitable<>(exchange&)>;
@@ -58,8 +65,10 @@ struct route {
     route_access access = route_access::caller;
     scope_set needs = {};  ///< of the caller; empty: any caller, or the handler decides
     route_body body = route_body::none;
+    bool takes_long_json = false;  ///< takes JSON of more than 64 KiB, which is read on the pool
     std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
     route_audit audit = route_audit::none;
+    route_counts counts = route_counts::none;
     /// The handle of what the request is about; empty: none. Its node answers, where that is another server's.
     std::function<std::string(const http_request&)> handle = {};
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter

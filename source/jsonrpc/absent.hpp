@@ -2,7 +2,9 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cmcp::jsonrpc {
 
@@ -26,14 +28,22 @@ inline const json::value* given(const json::object& from, std::string_view name,
     return member != nullptr && !is_absent(*member, wanted) ? member : nullptr;
 }
 
+/// Leaves the members that `stays` says true of, in their order. Linear, which erasing one by one is not.
+template <class Stays>
+void keep_members(json::object& of, Stays stays)
+{
+    const auto goes = [&stays](const json::key_value_pair& each) { return !stays(each); };
+    if (std::none_of(of.begin(), of.end(), goes)) return;
+    json::object left(of.storage());
+    for (auto& each : of)
+        if (stays(each)) left.emplace(each.key(), std::move(each.value()));
+    of = std::move(left);
+}
+
 /// The object without members that are null.
 inline json::object without_nulls(json::object from)
 {
-    for (auto each = from.begin(); each != from.end();)
-        if (each->value().is_null())
-            each = from.stable_erase(each);
-        else
-            ++each;
+    keep_members(from, [](const auto& each) { return !each.value().is_null(); });
     return from;
 }
 

@@ -1,5 +1,6 @@
 #include "jsonrpc/broken_text.hpp"
 
+#include "jsonrpc/plain_text.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -45,6 +46,8 @@ private:
     bool pass_string()
     {
         for (++at_; at_ < text_.size(); ++at_) {
+            at_ += plain_prefix(text_.substr(at_));
+            if (at_ >= text_.size()) break;
             if (text_[at_] == '\\')
                 ++at_;
             else if (text_[at_] == '"')
@@ -108,6 +111,20 @@ json::value id_in_broken(std::string_view text)
 {
     auto outline = outline_of(text);
     return outline.asks ? std::move(outline.id) : json::value();
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> raw_members(std::string_view object)
+{
+    json_scanner scanner(object);
+    std::vector<std::pair<std::string_view, std::string_view>> members;
+    for (bool more = scanner.take('{'); more; more = scanner.take(',')) {
+        const auto name = scanner.next() == '"' ? scanner.value() : std::string_view();
+        if (name.empty() || !scanner.take(':')) break;
+        const auto value = scanner.value();
+        if (value.empty()) break;
+        members.emplace_back(name, value);
+    }
+    return members;
 }
 
 std::optional<std::vector<std::string_view>> members_in_broken(std::string_view text, std::size_t most)

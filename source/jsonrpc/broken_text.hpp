@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp::jsonrpc {
@@ -26,5 +27,9 @@ json::value id_in_broken(std::string_view text);
 /// The members of an array as far as brackets, braces and quotation marks tell them apart; nothing where they do not
 /// match, or there are more than `most`. Linear.
 std::optional<std::vector<std::string_view>> members_in_broken(std::string_view text, std::size_t most);
+
+/// The members of an object as they are written, with the quotation marks of their names, as far as they are found.
+/// Nothing is read, so that it is quick for a long text. Linear.
+std::vector<std::pair<std::string_view, std::string_view>> raw_members(std::string_view object);
 
 }  // namespace cmcp::jsonrpc

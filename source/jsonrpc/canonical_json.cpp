@@ -1,6 +1,7 @@
 #include "jsonrpc/canonical_json.hpp"
 
 #include "jsonrpc/plain_text.hpp"
+#include "text/digest_maker.hpp"
 
 #include <algorithm>
 #include <array>
@@ -193,5 +194,13 @@ bool comes_before(std::string_view one, std::string_view other)
 void append_canonical(std::string& out, const json::value& value) { append_value(out, value); }
 
 void append_canonical(std::string& out, const json::object& object) { append_object(out, object); }
+
+std::string canonical_digest(const json::object& object)
+{
+    std::string text;
+    append_object(text, object);
+    digest_maker digests;
+    return std::string(digests.of({text}));
+}
 
 }  // namespace cmcp::jsonrpc

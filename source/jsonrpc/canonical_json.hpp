@@ -13,6 +13,9 @@ namespace cmcp::jsonrpc {
 void append_canonical(std::string& out, const json::value& value);
 void append_canonical(std::string& out, const json::object& object);
 
+/// SHA-256 of the object's canonical JSON, as 64 lower-case hexadecimal digits.
+std::string canonical_digest(const json::object& object);
+
 /// The order of two names: by their UTF-16 code units. Both are UTF-8.
 bool comes_before(std::string_view one, std::string_view other);
 

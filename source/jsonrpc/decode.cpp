@@ -1,11 +1,15 @@
 #include "jsonrpc/absent.hpp"
 #include "jsonrpc/broken_text.hpp"
+#include "jsonrpc/canonical_json.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "jsonrpc/message.hpp"
 #include "text/ascii.hpp"
 #include "text/utf8_text.hpp"
 
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace {
 
@@ -83,13 +87,26 @@ std::string parse_failure(const json::error_code& failure, std::string_view text
     return "Parse error: " + failure.message() + " at byte " + std::to_string(at);
 }
 
-bool valid_id(const json::value& id) { return id.is_string() || id.is_int64() || id.is_uint64(); }
+constexpr std::size_t longest_id = 1024;  // each message of a request repeats it
+
+bool valid_id(const json::value& id)
+{
+    const auto* text = id.if_string();
+    return (text != nullptr && text->size() <= longest_id) || id.is_int64() || id.is_uint64();
+}
 
 decode_error broken(std::string_view text, const std::string& sentence)
 {
     auto id = id_in_broken(text);
     make_whole(id);
     return {rpc_code::parse_error, sentence, valid_id(id) ? std::move(id) : json::value()};
+}
+
+json_bounds bounds_of(const decode_limits& limits)
+{
+    auto bounds = limits.bounds;
+    bounds.depth = limits.depth;
+    return bounds;
 }
 
 json::value parse(std::string_view text, const decode_limits& limits)
@@ -123,7 +140,9 @@ public:
             refuse("`jsonrpc` must be the string \"2.0\"");
         const auto* id = object_.if_contains("id");
         if (object_.contains("method")) {
-            if (id && !valid_id(*id)) refuse("`id` must be a string or an integer");
+            if (id && !valid_id(*id))
+                refuse("`id` must be a string or an integer" +
+                       std::string(id->is_string() ? "; a string has at most 1024 bytes" : ""));
             return id ? message(read_request()) : message(notification{read_method(), read_params()});
         }
         if (object_.contains("result") || object_.contains("error")) return read_response();
@@ -203,6 +222,20 @@ request refused(decode_error error)
     return member;
 }
 
+// The text behind the first error of a batch has not been counted yet.
+json::value parse_member(std::string_view text, const decode_limits& limits)
+{
+    if (text.size() <= longest_on_loop) return parse(text, limits);
+    const auto bounds = bounds_of(limits);
+    json_reader reader(bounds);
+    reader.begin(text);
+    reader.read_until(std::chrono::steady_clock::time_point::max());
+    if (!reader.fault()) return reader.take();
+    const auto sentence = reader.fault()->sentence("the message", bounds);
+    throw broken(text, sentence.empty() ? parse_failure(reader.fault()->code, text, reader.fault()->at, limits)
+                                        : "Parse error: " + sentence);
+}
+
 // Nothing where the text is no array whose members could be told apart.
 std::optional<payload> read_broken_batch(std::string_view text, const decode_limits& limits)
 {
@@ -211,7 +244,7 @@ std::optional<payload> read_broken_batch(std::string_view text, const decode_lim
     payload decoded{.batch = true, .messages = {}};
     for (const auto member : *members) {
         try {
-            json::value value = parse(member, limits);
+            json::value value = parse_member(member, limits);
             decoded.messages.push_back(read_message(value));
         } catch (decode_error& error) {
             decoded.messages.push_back(refused(std::move(error)));
@@ -237,9 +270,93 @@ payload read_batch(json::array& members, const decode_limits& limits)
 
 }  // namespace
 
-payload decode(std::string_view text, const decode_limits& limits)
+namespace {
+
+std::string_view without_mark(std::string_view text)
 {
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    return text;
+}
+
+payload messages_in(json::value& value, const decode_limits& limits)
+{
+    if (auto* batch = value.if_array()) return read_batch(*batch, limits);
+    payload decoded;
+    decoded.messages.push_back(read_message(value));
+    return decoded;
+}
+
+// Nobody reads on in what is over the bounds, not even to tell the members of a batch apart.
+payload messages_in_broken(std::string_view text, const json_fault& fault, const decode_limits& limits)
+{
+    using kind = json_fault::kind;
+    if (fault.is == kind::too_many_values || fault.is == kind::too_many_members)
+        throw decode_error(rpc_code::invalid_request,
+                           "Invalid request: " + fault.sentence("the message", limits.bounds), broken(text, {}).id);
+    if (auto batch = read_broken_batch(text, limits)) return std::move(*batch);
+    if (fault.is == kind::number_out_of_range) throw broken(text, "Parse error: a number is out of range");
+    throw broken(text, parse_failure(fault.code, text, fault.at, limits));
+}
+
+// Models write the arguments as text, and some clients pass that on unread.
+void read_text(json::value& arguments, const json_bounds& bounds)
+{
+    const auto& text = arguments.get_string();
+    auto read = text.starts_with("{") ? read_bounded(text, bounds) : std::nullopt;
+    if (read && read->is_object()) arguments = std::move(*read);
+}
+
+constexpr auto any_length = std::numeric_limits<std::size_t>::max();
+
+// Members of params that may be long. What reads the others need not look at their size.
+std::size_t longest_member(std::string_view name)
+{
+    constexpr std::size_t longest_state = 1 << 20;
+    if (name == "arguments" || name == "inputResponses") return any_length;
+    return name == "requestState" ? longest_state : longest_on_loop;
+}
+
+void refuse_long_members(request& call)
+{
+    for (auto& [name, value] : call.params) {
+        const auto most = longest_member(name);
+        if (most == any_length || json_size(value) <= most) continue;
+        const auto shown = std::string(name.substr(0, 100));
+        call.refusal = std::make_shared<const rpc_error>(
+            rpc_code::invalid_params, "Invalid params: `" + shown + "` is longer than " + std::to_string(most) +
+                                          " bytes, which only `arguments` and `inputResponses` may be");
+        value = nullptr;
+    }
+}
+
+// Nobody is answered, and nothing reads them.
+void drop_long_members(notification& message)
+{
+    for (auto& [name, value] : message.params)
+        if (json_size(value) > longest_on_loop) value = nullptr;
+}
+
+// The rest of the work over the arguments, while this is no io thread.
+void note_arguments(payload& decoded, const json_bounds& bounds, bool digests)
+{
+    for (auto& each : decoded.messages) {
+        if (auto* one_way = std::get_if<notification>(&each)) drop_long_members(*one_way);
+        auto* call = std::get_if<request>(&each);
+        if (call == nullptr) continue;
+        call->is_long = true;
+        refuse_long_members(*call);
+        auto* arguments = call->params.if_contains("arguments");
+        if (arguments != nullptr && arguments->is_string()) read_text(*arguments, bounds);
+        if (digests && arguments != nullptr && arguments->is_object())
+            call->digest = canonical_digest(arguments->get_object());
+    }
+}
+
+}  // namespace
+
+payload decode(std::string_view text, const decode_limits& limits)
+{
+    text = without_mark(text);
     json::value value;
     try {
         value = parse(text, limits);
@@ -247,9 +364,28 @@ payload decode(std::string_view text, const decode_limits& limits)
         if (auto batch = read_broken_batch(text, limits)) return std::move(*batch);
         throw;
     }
-    if (auto* batch = value.if_array()) return read_batch(*batch, limits);
+    return messages_in(value, limits);
+}
+
+message_decoder::message_decoder(std::string text, const decode_limits& limits)
+    : text_(std::move(text)), limits_(limits), reader_(bounds_of(limits))
+{
+}
+
+std::optional<payload> message_decoder::decode_until(std::chrono::steady_clock::time_point until)
+{
+    const auto text = without_mark(text_);
+    if (!std::exchange(begun_, true)) reader_.begin(text);
+    if (!reader_.read_until(until)) return std::nullopt;
     payload decoded;
-    decoded.messages.push_back(read_message(value));
+    if (const auto& fault = reader_.fault()) {
+        decoded = messages_in_broken(text, *fault, limits_);
+    } else {
+        auto value = reader_.take();
+        decoded = messages_in(value, limits_);
+    }
+    note_arguments(decoded, bounds_of(limits_), limits_.digests);
+    text_ = std::string();
     return decoded;
 }
 

@@ -12,4 +12,8 @@ std::size_t json_size(const json::value& value);
 std::size_t json_size(const json::object& object);
 std::size_t json_size(std::string_view text);
 
+/// Whether that may be more than so many bytes. Looks at no more than it needs to know, so that asking costs little.
+bool is_larger(const json::object& object, std::size_t than);
+bool is_larger(const json::array& array, std::size_t than);
+
 }  // namespace cmcp::jsonrpc

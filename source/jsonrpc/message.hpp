@@ -1,8 +1,10 @@
 #pragma once
 
 #include "jsonrpc/json.hpp"
+#include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/rpc_error.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -32,6 +34,8 @@ struct request {
     json::object params;
     request_ids ids{};
     std::shared_ptr<const rpc_error> refusal{};  ///< a member of a batch that is no message: the answer to it
+    bool is_long = false;                        ///< its message was: work over its params is none for the io thread
+    std::string digest{};  ///< of params.arguments, as canonical_digest() makes it; empty: not made yet
 };
 
 struct notification {
@@ -57,7 +61,12 @@ struct payload {
 struct decode_limits {
     std::size_t depth = 64;
     std::size_t batch = 64;
+    json_bounds bounds{};  ///< of long texts, but for the depth; a short text has no room for as much
+    bool digests = false;  ///< requests of long texts get theirs
 };
+
+/// From this many bytes on, text of a caller is work for the pool.
+inline constexpr std::size_t longest_on_loop = 64 * 1024;
 
 /// The error to send, and the id to send it under, as far as decode() could read it (else null).
 struct decode_error : rpc_error {
@@ -73,6 +82,21 @@ struct decode_error : rpc_error {
 /// others with it: it is a request with a refusal, whose id may be null. Throws decode_error: parse_error (not JSON,
 /// too deep, not UTF-8), invalid_request (not a JSON-RPC 2.0 message; the sentence names the offending member).
 payload decode(std::string_view text, const decode_limits& limits);
+
+/// The same of a long text, slice by slice, for another thread than the io thread.
+class message_decoder {
+public:
+    message_decoder(std::string text, const decode_limits& limits);
+
+    /// Decodes on until about `until`; nothing where there is more to do. Throws decode_error.
+    std::optional<payload> decode_until(std::chrono::steady_clock::time_point until);
+
+private:
+    std::string text_;
+    decode_limits limits_;
+    json_reader reader_;
+    bool begun_ = false;
+};
 
 std::string encode_result(const json::value& id, const json::object& result);
 std::string encode_error(const json::value& id, const rpc_error& error);  ///< id null when it could not be read

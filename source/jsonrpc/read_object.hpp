@@ -13,10 +13,13 @@ namespace cmcp::jsonrpc {
 
 /// A JSON value of limited depth; nothing where the text is none. Numbers with a point are the nearest that a double
 /// has, which json::parse misses by a bit for many of them.
-std::optional<json::value> read_value(std::string_view text, std::size_t depth = 256);
+std::optional<json::value> read_value(std::string_view text, std::size_t depth = 256, json::storage_ptr in = {});
 
 /// The same of an object; empty where the text is none.
-json::object read_object(std::string_view text, std::size_t depth = 256);
+json::object read_object(std::string_view text, std::size_t depth = 256, json::storage_ptr in = {});
+
+/// Whether the text is an object of limited depth: nothing is made of it.
+bool is_object_text(std::string_view text, std::size_t depth = 256);
 
 }  // namespace cmcp::jsonrpc
 

@@ -47,6 +47,18 @@ void write_escaped(std::string& out, unsigned char byte)
     }
 }
 
+// Bytes of the characters at the beginning that are not ASCII, one behind the other.
+std::size_t valid_beyond_ascii(std::string_view text)
+{
+    std::size_t length = 0;
+    while (length < text.size() && static_cast<unsigned char>(text[length]) >= 0x80) {
+        const auto [fits, needs] = first_character(text.substr(length));
+        if (fits != needs) break;
+        length += needs;
+    }
+    return length;
+}
+
 // In a single pass, with U+FFFD for each byte that is not UTF-8, as replace_invalid_utf8() does.
 void write_text(std::string& out, std::string_view text)
 {
@@ -57,14 +69,14 @@ void write_text(std::string& out, std::string_view text)
         text.remove_prefix(size);
         if (text.empty()) break;
         const auto byte = static_cast<unsigned char>(text.front());
-        const auto [fits, needs] = first_character(text);
-        if (byte < 0x80)
+        if (byte < 0x80) {
             write_escaped(out, byte);
-        else if (fits != needs)
-            out.append("\xEF\xBF\xBD");
-        else
-            out.append(text.substr(0, needs));
-        text.remove_prefix(fits == needs ? needs : 1);
+            text.remove_prefix(1);
+            continue;
+        }
+        const auto others = valid_beyond_ascii(text);
+        out.append(others == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, others));
+        text.remove_prefix(std::max<std::size_t>(others, 1));
     }
     out += '"';
 }
@@ -130,7 +142,46 @@ void write(std::string& out, const json::value& value)
     }
 }
 
+void write_beginning(std::string& out, const json::object& object, std::size_t most);
+
+void write_beginning(std::string& out, const json::value& value, std::size_t most)
+{
+    if (const auto* text = value.if_string()) return write_text(out, std::string_view(*text).substr(0, most));
+    if (const auto* object = value.if_object()) return write_beginning(out, *object, most);
+    const auto* list = value.if_array();
+    if (list == nullptr) return write(out, value);
+    char before = '[';
+    for (const auto& item : *list) {
+        out += before;
+        before = ',';
+        write_beginning(out, item, most);
+        if (out.size() >= most) return;
+    }
+    out += list->empty() ? "[]" : "]";
+}
+
+void write_beginning(std::string& out, const json::object& object, std::size_t most)
+{
+    char before = '{';
+    for (const auto& member : object) {
+        out += before;
+        before = ',';
+        write_text(out, std::string_view(member.key()).substr(0, most));
+        out += ':';
+        write_beginning(out, member.value(), most);
+        if (out.size() >= most) return;
+    }
+    out += object.empty() ? "{}" : "}";
+}
+
 }  // namespace
+
+std::string json_beginning(const json::object& object, std::size_t most)
+{
+    std::string text;
+    write_beginning(text, object, most);
+    return text;
+}
 
 void append_json(std::string& out, const json::value& value) { write(out, value); }
 

@@ -18,6 +18,10 @@ void append_json(std::string& out, const json::value& value);
 void append_json(std::string& out, const json::object& object);
 void append_json(std::string& out, std::string_view text);
 
+/// How write_json() of the object begins: at least `most` bytes, or all. Takes as long as that, whatever the object
+/// holds.
+std::string json_beginning(const json::object& object, std::size_t most);
+
 /// Puts a text together in a buffer that is kept from one call to the next, so that only the result takes memory.
 /// `append` must not come back here.
 template <class Append>

@@ -54,13 +54,14 @@ void call_facts::note_result(const tool_result& result)
     if (const auto* code = structured.if_contains("exit_code"); code && code->is_int64()) exit_code = code->get_int64();
 }
 
-void call_facts::note_content(const json::object& described)
+std::size_t call_facts::bytes_in(const json::object& described)
 {
     const auto* content = described.if_contains("content");
     const auto* blocks = content ? content->if_array() : nullptr;
-    bytes = 0;
+    std::size_t sum = 0;
     if (blocks)
-        for (const auto& block : *blocks) bytes += bytes_of(block);
+        for (const auto& block : *blocks) sum += bytes_of(block);
+    return sum;
 }
 
 std::string_view call_facts::ending() const

@@ -26,8 +26,8 @@ struct call_facts {
     void note_arguments(const json::object& arguments);
     void note_result(const tool_result& result);
 
-    /// `content` of a result as it is sent.
-    void note_content(const json::object& described);
+    /// Bytes of `content` of a result as it is sent.
+    static std::size_t bytes_in(const json::object& described);
 
     /// How the call ended, in a word, where it ended with a result.
     std::string_view ending() const;

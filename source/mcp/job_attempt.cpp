@@ -40,7 +40,7 @@ void note_facts(call_facts& facts, const json::object& result)
     shown.structured = object_of(result, "structuredContent");
     shown.is_error = flag_of(result, "isError");
     facts.note_result(shown);
-    facts.note_content(result);
+    facts.bytes = call_facts::bytes_in(result);
 }
 
 // A client that resets its timeout by progress is told that the call goes on.

@@ -1,6 +1,7 @@
 #include "mcp/lenient_arguments.hpp"
 
 #include "jsonrpc/absent.hpp"
+#include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
@@ -75,9 +76,8 @@ void parse_text(json::value& value, json::kind wanted)
 {
     const auto text = text_in(value);
     if (!text || !text->starts_with(wanted == json::kind::array ? '[' : '{')) return;
-    json::error_code failure;
-    json::value parsed = json::parse(*text, failure);
-    if (!failure && parsed.kind() == wanted) value = std::move(parsed);
+    auto parsed = jsonrpc::read_bounded(*text, {.depth = 32});
+    if (parsed && parsed->kind() == wanted) value = std::move(*parsed);
 }
 
 // "ask" for {"ask": true}, where the object has such a switch.
@@ -127,13 +127,34 @@ bool is_open(const json::object& schema)
     return !further || *further != false;
 }
 
-bool requires_argument(const json::object& schema, std::string_view name)
-{
-    const auto* required = schema.if_contains("required");
-    if (required == nullptr || !required->is_array()) return false;
-    const auto& names = required->get_array();
-    return std::any_of(names.begin(), names.end(), [name](const auto& each) { return each == json::value(name); });
-}
+// The names that a schema requires: looked for in few calls, and schemas of other servers may have thousands.
+class required_names {
+public:
+    explicit required_names(const json::object& schema) : schema_(schema) {}
+
+    bool contain(std::string_view name)
+    {
+        if (!std::exchange(sorted_, true)) sort();
+        return std::binary_search(names_.begin(), names_.end(), name);
+    }
+
+private:
+    void sort()
+    {
+        const auto* required = schema_.if_contains("required");
+        if (required == nullptr || !required->is_array()) return;
+        for (const auto& each : required->get_array())
+            if (const auto* name = each.if_string()) names_.emplace_back(*name);
+        std::sort(names_.begin(), names_.end());
+    }
+
+    const json::object& schema_;
+    std::vector<std::string_view> names_;
+    bool sorted_ = false;
+};
+
+// No argument is unknown to such a schema.
+bool names_all(const json::object& schema) { return is_open(schema) || !schema.contains("properties"); }
 
 json::kind kind_of(const json::object& schema)
 {
@@ -150,11 +171,8 @@ bool takes_empty_text(const json::object& schema)
     return view_of(schema, "default").empty();
 }
 
-// An empty value that is required stays, so that the refusal says what is wrong with it.
-bool is_not_given(const json::value& value, const json::object& schema, bool required)
+bool is_empty(const json::value& value, const json::object& schema)
 {
-    if (value.is_null()) return true;
-    if (required) return false;
     if (jsonrpc::is_absent(value, kind_of(schema))) return true;
     const auto text = text_in(value);
     return text && text->empty() && (type_of(schema) != "string" || !takes_empty_text(schema));
@@ -182,31 +200,45 @@ json::value example_value(const json::object& schema)
 
 void take_as_meant(json::object& arguments, const json::object& schema)
 {
+    required_names required(schema);
+    std::vector<const json::value*> absent;
     for (const auto& [name, property] : object_of(schema, "properties")) {
         auto* value = arguments.if_contains(name);
         const auto* described = value ? property.if_object() : nullptr;
         if (!described || !described->contains("type")) continue;
         const bool may_be_null = !described->at("type").is_string() || type_of(*described) == "null";
-        if (!may_be_null && is_not_given(*value, *described, requires_argument(schema, name)))
-            arguments.stable_erase(arguments.find(name));
+        // An empty value that is required stays, so that the refusal says what is wrong with it.
+        const bool is_given = !value->is_null() && (!is_empty(*value, *described) || required.contain(name));
+        if (!may_be_null && !is_given)
+            absent.push_back(value);
         else
             value_as_meant(*value, *described);
     }
+    if (absent.empty()) return;
+    std::sort(absent.begin(), absent.end());
+    jsonrpc::keep_members(arguments, [&absent](const auto& each) {
+        return !std::binary_search(absent.begin(), absent.end(), &each.value());
+    });
 }
 
-std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema)
+std::vector<std::string> unknown_arguments(const json::object& arguments, const json::object& schema, std::size_t most)
 {
     std::vector<std::string> unknown;
+    if (names_all(schema)) return unknown;
     const auto& properties = object_of(schema, "properties");
-    if (is_open(schema) || !schema.contains("properties")) return unknown;
-    for (auto each = arguments.begin(); each != arguments.end();) {
-        if (properties.contains(each->key())) {
-            ++each;
-            continue;
-        }
-        if (!each->value().is_null()) unknown.emplace_back(each->key());
-        each = arguments.stable_erase(each);
+    for (const auto& each : arguments) {
+        if (unknown.size() == most) break;
+        if (!properties.contains(each.key()) && !each.value().is_null()) unknown.emplace_back(each.key());
     }
+    return unknown;
+}
+
+std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema, std::size_t most)
+{
+    auto unknown = unknown_arguments(arguments, schema, most);
+    if (names_all(schema)) return unknown;
+    const auto& properties = object_of(schema, "properties");
+    jsonrpc::keep_members(arguments, [&properties](const auto& each) { return properties.contains(each.key()); });
     return unknown;
 }
 
@@ -219,8 +251,9 @@ json::object open_schema(json::object schema)
 json::object example_arguments(const json::object& schema, std::string_view also)
 {
     json::object example;
+    required_names required(schema);
     for (const auto& [name, property] : object_of(schema, "properties")) {
-        const bool shown = name == also || requires_argument(schema, name);
+        const bool shown = name == also || required.contain(name);
         if (shown && property.is_object()) example[name] = example_value(property.get_object());
     }
     return example;

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,14 @@ namespace cmcp {
 /// validator to refuse.
 void take_as_meant(json::object& arguments, const json::object& schema);
 
-/// Takes out the arguments that a schema without further properties does not name. Returns their names.
-std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema);
+/// Names of unknown arguments that a caller is told.
+inline constexpr std::size_t most_unknown_told = 10;
+
+/// The names of arguments that a schema without further properties does not name, at most so many.
+std::vector<std::string> unknown_arguments(const json::object& arguments, const json::object& schema, std::size_t most);
+
+/// Takes all of them out. Returns the same.
+std::vector<std::string> take_out_unknown(json::object& arguments, const json::object& schema, std::size_t most);
 
 /// The schema without the refusal of arguments that it does not name.
 json::object open_schema(json::object schema);

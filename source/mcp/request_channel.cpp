@@ -4,13 +4,20 @@
 #include "jsonrpc/message.hpp"
 #include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
+#include "text/utf8_text.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace cmcp {
 
 namespace {
+
+constexpr std::size_t most_in_message = 64 * 1024;  // bytes of output
 
 json::value progress_token(const json::object* meta)
 {
@@ -92,10 +99,16 @@ awaitable<> request_channel::output(double progress, std::vector<output_text> te
     if (token_.is_null()) co_return;
     auto joined = joined_by_stream(std::move(texts));
     for (auto& piece : joined) {
-        json::object params = progress_params(progress);
-        params["_meta"] = place_of(piece);
-        params["message"] = piece.text;
-        co_await notify("notifications/progress", std::move(params));
+        for (std::string_view rest = piece.text; !rest.empty();) {
+            const auto part = utf8_prefix(rest, most_in_message);
+            json::object params = progress_params(progress);
+            params["_meta"] = place_of(piece);
+            params["message"] = part;
+            co_await notify("notifications/progress", std::move(params));
+            rest.remove_prefix(part.size());
+            piece.offset += part.size();
+            if (!rest.empty()) co_await asio::post(asio::use_awaitable);  // others have their turn in between
+        }
     }
 }
 
@@ -112,7 +125,12 @@ awaitable<> request_channel::log(log_severity level, std::string logger, json::v
 awaitable<> request_channel::notify(std::string method, json::object params)
 {
     outgoing message;
-    message.text = jsonrpc::encode_notification(method, params);
+    if (sink_->takes_values()) {
+        message.method = std::move(method);
+        message.params = std::move(params);
+    } else {
+        message.text = jsonrpc::encode_notification(method, params);
+    }
     co_await sink_->send(std::move(message));
 }
 

@@ -1,6 +1,7 @@
 #include "mcp/request_record.hpp"
 
 #include "audit/sink.hpp"
+#include "log/bounded_log.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
@@ -108,6 +109,14 @@ void describe_end(const running_request& request, const end_of_request& end, con
           {"span", unless_empty(mark.span)}});
 }
 
+// Programs can be refused thousands of times a second.
+log::bounded_log& refused_lines()
+{
+    constexpr std::uint64_t most = 50;
+    static log::bounded_log lines("refused_calls_more", most);
+    return lines;
+}
+
 void tell_end(const running_request& request, const outcome& done, std::chrono::duration<double> took,
               const trace_mark& mark, bool recorded)
 {
@@ -118,9 +127,11 @@ void tell_end(const running_request& request, const outcome& done, std::chrono::
     if (!logged && !recorded) return;
     const std::string_view event = request.may_become_task ? "task_ended" : calls ? "tool_call" : "mcp_request";
     const auto is = request.may_become_task ? audit::kind::job : audit::kind::call;
-    describe_end(request, {ending_of(request, done), code_of(done), took}, mark, [&](log::fields with) {
-        if (logged) log::write(severity, event, with);
-        if (recorded) audit::add(is, with, request.arguments());
+    const auto ending = ending_of(request, done);
+    const bool is_logged = logged && (ending != "refused" || refused_lines().may_write());
+    describe_end(request, {ending, code_of(done), took}, mark, [&](log::fields with) {
+        if (is_logged) log::write(severity, event, with);
+        if (recorded) audit::add(is, with, request.arguments(), request.digest);
     });
 }
 
@@ -205,7 +216,7 @@ void record_running(running_request& request)
     const auto worker = request.worker.lock();
     const auto& works = worker ? *worker : request;
     describe_end(works, {"running", std::nullopt, took}, {works.trace.trace, {}},
-                 [&](log::fields with) { audit::add(audit::kind::running, with, works.arguments()); });
+                 [&](log::fields with) { audit::add(audit::kind::running, with, works.arguments(), works.digest); });
 }
 
 bool is_recorded(std::string_view method)

@@ -45,23 +45,25 @@ void request_register::place::leave()
     from_.reset();
 }
 
-void request_register::check_limits(const running_request& request, const session* from) const
+void request_register::check_limits(const running_request& request, const session* from, std::string_view payer) const
 {
     if (stopping_) throw rpc_error(rpc_code::server_error, "the server is stopping: no new requests are taken");
     // A ping must be answered by a busy server, too, because it tells whether the server is alive.
     const bool vital = request.method == "ping";
-    if (!vital && overloaded_ && overloaded_())
+    const auto overload = vital || !overload_ ? 0 : overload_();
+    if (overload != 0 && shares_.is_heavy(payer, overload))
         throw rpc_error(rpc_code::server_busy,
-                        "server busy: requests wait too long (MCP_SHED_DELAY); try again in a second");
+                        "server busy: requests wait too long (MCP_SHED_DELAY), and yours are among those that take "
+                        "most of its time; try again in a second");
     if (!vital && places_.size() - listening_ >= most_)
         throw rpc_error(rpc_code::server_busy, "server busy: " + std::to_string(most_) +
                                                    " requests are running (MCP_MAX_REQUESTS); try again later");
     if (from) check_session(request, *from, most_per_session_);
 }
 
-void request_register::admit(running_request& request, std::shared_ptr<session> from)
+void request_register::admit(running_request& request, std::shared_ptr<session> from, std::string_view payer)
 {
-    check_limits(request, from.get());
+    check_limits(request, from.get(), payer);
     places_.push_back(request.place);
     request.place.in_ = this;
     request.place.request_ = &request;

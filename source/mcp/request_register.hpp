@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/load_shares.hpp"
 #include "mcp/session.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace cmcp {
@@ -38,10 +40,13 @@ public:
     };
 
     /// `from` null: no other request can name its id. Throws rpc_error: stopping, busy, id in use.
-    void admit(running_request& request, std::shared_ptr<session> from);
+    /// `payer`: whom its work is charged to.
+    void admit(running_request& request, std::shared_ptr<session> from, std::string_view payer);
 
-    /// While it says true, new requests are refused, pings excepted.
-    void refuse_while(std::function<bool()> overloaded) { overloaded_ = std::move(overloaded); }
+    /// While it does not say 0, new requests of those who have used the loop most are refused, pings excepted: the
+    /// larger the number, the more of them (load_shares::is_heavy).
+    void refuse_while(std::function<unsigned()> overload) { overload_ = std::move(overload); }
+    load_shares& shares() { return shares_; }
 
     std::vector<running_request*> all() const;  ///< oldest first
 
@@ -50,13 +55,14 @@ public:
     void cancel_all();
 
 private:
-    void check_limits(const running_request& request, const session* from) const;
+    void check_limits(const running_request& request, const session* from, std::string_view payer) const;
 
     std::size_t most_;
     std::size_t most_per_session_;
     bool stopping_ = false;
     std::size_t listening_ = 0;  // subscriptions, which wait for hours and are bounded by the connections
-    std::function<bool()> overloaded_;
+    std::function<unsigned()> overload_;
+    load_shares shares_;
     boost::intrusive::list<place> places_;
 };
 

@@ -1,6 +1,7 @@
 #include "mcp/schema_validator.hpp"
 
 #include "text/number.hpp"
+#include "text/utf8_text.hpp"
 
 #include <charconv>
 #include <optional>
@@ -149,8 +150,10 @@ std::optional<std::string> quoted_name(std::string_view finding, std::string_vie
 
 std::string argument(const place& at, const std::string& member = {})
 {
+    constexpr std::size_t longest = 200;  // callers choose names
     std::string name = at.name;
     if (!member.empty()) name += (name.empty() ? "" : ".") + member;
+    if (name.size() > longest) name = std::string(utf8_prefix(name, longest)) + "…";
     return name.empty() ? "the arguments object" : "argument `" + name + "`";
 }
 
@@ -163,8 +166,10 @@ std::string known_names(const place& at)
     return "; known: " + names;
 }
 
-std::string lower_first(std::string text)
+std::string lower_first(std::string_view finding)
 {
+    constexpr std::size_t longest = 500;
+    std::string text(utf8_prefix(finding, longest));
     if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
     while (!text.empty() && text.back() == '.') text.pop_back();
     return text;
@@ -172,11 +177,10 @@ std::string lower_first(std::string text)
 
 }  // namespace
 
-std::string schema_sentence(const json::object& schema, const json::object& arguments,
+std::string schema_sentence(const json::object& schema, const json::value& arguments,
                             const std::vector<std::string>& context, const std::string& finding)
 {
-    const json::value whole(arguments);
-    place at{{}, &schema, &whole};
+    place at{{}, &schema, &arguments};
     for (std::size_t i = 1; i < context.size(); ++i) step_into(at, context[i]);
     if (const auto missing = quoted_name(finding, "Missing required property '"))
         return argument(at, *missing) + " is missing";

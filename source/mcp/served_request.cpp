@@ -11,9 +11,16 @@ served_request::served_request(jsonrpc::request incoming, const caller* asks) : 
     ids = std::move(incoming.ids);
     if (ids.own.empty()) ids.own = log::next_id('r');
     method = std::move(incoming.method);
+    is_long = incoming.is_long;
+    digest = std::move(incoming.digest);
     target = target_of(params);
     trace = trace_of(meta_of(params));
     who = asks;
+}
+
+served_request::~served_request()
+{
+    if (is_long && discard) discard(std::move(params));
 }
 
 const json::object* served_request::arguments() const

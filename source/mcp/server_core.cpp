@@ -33,8 +33,12 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
         if (done.result) rules.complete(*request, *done.result);
     }
     request->place.leave();
-    auto message = answer_of(request->id, done);
-    done = {};
+    outgoing message;
+    auto* const pool = offered.pool.lock().get();
+    if (pool != nullptr && is_long_to_write(*request, done))
+        message = co_await answer_by_pool(*request, std::move(done), *pool);
+    else
+        message = answer_at_once(*request, done);
     co_await request->reply->send(std::move(message));
     request->life.on(request_life::input::sent);
 }
@@ -54,8 +58,9 @@ bool claims(const json::object& params)
 }  // namespace
 
 struct server_core::implementation : std::enable_shared_from_this<server_core::implementation> {
-    implementation(asio::any_io_executor executor, const core_limits& limits, std::shared_ptr<job_register> jobs)
-        : requests(limits.requests_in_flight, limits.requests_per_session),
+    implementation(asio::any_io_executor io, const core_limits& limits, std::shared_ptr<job_register> jobs)
+        : executor(std::move(io)),
+          requests(limits.requests_in_flight, limits.requests_per_session),
           changes(executor, [this](const std::string& id) { return detail_of(id); }),
           tasks(std::move(jobs), limits.tasks),
           legacy(offered, changes),
@@ -72,14 +77,26 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         return legacy;
     }
 
-    std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from)
+    // Calls go on after their start, so each is charged a little more; a long one has been read on the pool.
+    std::weak_ptr<canceller> start_charged(jsonrpc::request incoming, peer from)
+    {
+        constexpr std::chrono::microseconds each(100), long_one(5000);
+        auto payer = !from.payer.empty() ? from.payer : from.client ? from.client->who.principal : from.principal;
+        const auto more = incoming.is_long ? long_one : each;
+        const auto began = std::chrono::steady_clock::now();
+        auto started = start(std::move(incoming), std::move(from), payer);
+        requests.shares().charge(payer, std::chrono::steady_clock::now() - began + more);
+        return started;
+    }
+
+    std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from, const std::string& payer)
     {
         auto& rules = rules_of(incoming, from);
         const auto no_message = std::move(incoming.refusal);
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
+        if (request->is_long) request->discard = discarding(from.client ? from.client->who.principal : from.principal);
         request->reply = std::move(from.reply);
-        request->is_code = from.is_code;
         request->is_program = from.is_program;
         request->passed_on = from.passed_on;
         outcome done;
@@ -91,7 +108,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
             if (!why_unrecorded.empty()) throw rpc_error(rpc_code::server_busy, why_unrecorded);
             if (&rules == &stateless && request->method == listen_method)
                 return stateless.listen(*request, requests, running, std::move(from.client));
-            requests.admit(*request, std::move(from.client));
+            requests.admit(*request, std::move(from.client), payer);
             done.result = rules.at_once(*request);
         } catch (const rpc_error& refused) {
             done.error = std::make_unique<rpc_error>(refused);
@@ -100,6 +117,14 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         if (done.result || done.error) request->life.on(request_life::input::settle);
         running.spawn("request", serve(rules, offered, request, std::move(done)), request);
         return request;
+    }
+
+    // Long params are let go on the pool, as long as there is one.
+    std::function<void(json::object)> discarding(std::string principal)
+    {
+        return [pool = offered.pool, own = executor, principal = std::move(principal)](json::object gone) {
+            if (const auto to = pool.lock()) to->discard(own, principal, std::move(gone));
+        };
     }
 
     void tell_clients(const std::string& list) { changes.publish({"notifications/" + list + "/list_changed", {}}); }
@@ -117,6 +142,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         return tasks.detail(*record);
     }
 
+    asio::any_io_executor executor;
     catalogue offered;
     request_register requests;
     change_hub changes;
@@ -136,6 +162,7 @@ server_core::server_core(asio::any_io_executor executor, server_identity identit
     self_->offered.format = limits.format;
     self_->offered.begin_call = std::move(limits.begin_call);
     self_->offered.end_call = std::move(limits.end_call);
+    self_->offered.pool = std::move(limits.pool);
     auto* own = self_.get();
     auto publish = [weak = std::weak_ptr(self_)](const std::string& id) {
         if (const auto self = weak.lock()) self->changes.publish({"notifications/tasks", id});
@@ -152,6 +179,8 @@ server_core::~server_core()
 }
 
 tool_registry& server_core::tools() { return self_->offered.tools; }
+
+const std::weak_ptr<blocking_pool>& server_core::pool() const { return self_->offered.pool; }
 
 void server_core::instruct(std::function<std::string(const caller&)> text)
 {
@@ -183,7 +212,7 @@ bool claims_stateless(const jsonrpc::message& incoming)
 std::weak_ptr<canceller> server_core::start(jsonrpc::message incoming, peer from)
 {
     if (auto* request = std::get_if<jsonrpc::request>(&incoming))
-        return self_->start(std::move(*request), std::move(from));
+        return self_->start_charged(std::move(*request), std::move(from));
     if (!from.client) return {};
     from.client->last_used = std::chrono::steady_clock::now();
     if (const auto* notification = std::get_if<jsonrpc::notification>(&incoming))
@@ -213,9 +242,9 @@ void server_core::session_ended(const caller& who)
     for (const auto& tell : self_->session_end) tell(who);
 }
 
-void server_core::refuse_while(std::function<bool()> overloaded)
+void server_core::refuse_while(std::function<unsigned()> overload)
 {
-    self_->requests.refuse_while(std::move(overloaded));
+    self_->requests.refuse_while(std::move(overload));
 }
 
 void server_core::refuse_new_requests()

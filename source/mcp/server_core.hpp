@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "async/canceller.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/call_history.hpp"
@@ -23,6 +24,8 @@
 #include <vector>
 
 namespace cmcp {
+
+class blocking_pool;
 
 /// The names that the server has for itself.
 struct server_identity {
@@ -47,6 +50,7 @@ struct core_limits {
     result_format format = result_format::automatic;
     call_beginning begin_call{};  ///< null: any number of calls
     call_end end_call{};
+    std::weak_ptr<blocking_pool> pool{};  ///< for work over long messages; empty: the io thread does it
     /// Servers with the same one continue each other's calls that ask the client; empty: this server its own alone.
     std::string shared_secret{};
 };
@@ -65,10 +69,11 @@ struct peer {
     std::string profile{};                  ///< the same
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
+    std::string payer{};                    ///< whom the work is charged to; empty: the principal
     std::string address{};                  ///< of this server, for a stateless request: see caller::address
     std::optional<revision> spoken{};  ///< by the client, where another server of the cluster has passed the message on
     bool passed_on = false;            ///< so: it is answered here, whatever it names
-    bool is_code = false;              ///< a program of a sandbox
+    code_place_ptr code{};             ///< of a stateless request: see caller::code
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 
@@ -86,6 +91,7 @@ public:
     ~server_core();
 
     tool_registry& tools();
+    const std::weak_ptr<blocking_pool>& pool() const;               ///< of the limits
     void instruct(std::function<std::string(const caller&)> text);  ///< replaces the identity's instructions
     void add_resources(std::unique_ptr<resource_provider> provider);
     void work_with(other_nodes& nodes);                        ///< which outlive this
@@ -119,8 +125,9 @@ public:
     void on_session_end(std::function<void(const caller&)> ended);
     void session_ended(const caller& who);
 
-    /// While `overloaded` says true, new requests but ping are refused with rpc_code::server_busy.
-    void refuse_while(std::function<bool()> overloaded);
+    /// While `overload` does not say 0, new requests but ping of those who have used the loop most are refused with
+    /// rpc_code::server_busy: half of the largest share or more where it says 1, a quarter where it says 2, and so on.
+    void refuse_while(std::function<unsigned()> overload);
 
     /// From now on every new request is answered with an error that says the server is stopping. Ends the jobs, tasks
     /// among them.

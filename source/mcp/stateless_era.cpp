@@ -1,6 +1,7 @@
 #include "mcp/stateless_era.hpp"
 
 #include "jsonrpc/absent.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/attempt_state.hpp"
 #include "mcp/client_capability.hpp"
@@ -21,6 +22,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_subscriptions = 1000;
+constexpr std::size_t longest_label = 1000;  // more than job_label() keeps
 constexpr std::int64_t list_lifetime_ms = 60'000;
 
 // SEP-2549: how long and for whom a result may be cached. Resources belong to their caller and change as tools run;
@@ -92,7 +94,7 @@ job_record description_of(const stateless_request& request)
     job_record description;
     description.owner = request.own.principal;
     description.tool = std::string(request.params.at("name").as_string());
-    description.label = job_label(jsonrpc::write_json(optional_object(request.params, "arguments")));
+    description.label = job_label(jsonrpc::json_beginning(object_of(request.params, "arguments"), longest_label));
     return description;
 }
 
@@ -127,7 +129,7 @@ public:
     {
         if (!call_->became())
             to_.params = std::move(work_->params);
-        else if (const auto* sent = work_->arguments())
+        else if (const auto* sent = work_->arguments(); sent != nullptr && !to_.is_long)
             to_.params["arguments"] = *sent;
     }
 
@@ -161,6 +163,7 @@ std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, c
     who.scopes = from.scopes;
     who.profile = from.profile;
     who.address = from.address;
+    who.code = from.code;
     auto request = std::make_shared<stateless_request>(std::move(incoming), std::move(who));
     request->spoken = from.spoken;
     return request;
@@ -277,7 +280,7 @@ std::shared_ptr<canceller> stateless_era::listen(served_request& served, request
 {
     auto& request = as_stateless(served);
     auto held = std::make_shared<held_subscription>(request, answers, changes_);
-    requests.admit(*held, std::move(from));
+    requests.admit(*held, std::move(from), request.own.principal);
     held->reply = std::move(request.reply);
     try {
         const auto observe = [this, &request](const change& what, const change_listener::heard_function& heard) {

@@ -25,11 +25,18 @@ revision supported_revision(const std::string& requested)
 }  // namespace
 
 stateless_request::stateless_request(stateless_request& call)
-    : served_request({call.id, call.method, std::move(call.params), call.ids}, &own),
+    : served_request({.id = call.id,
+                      .method = call.method,
+                      .params = std::move(call.params),
+                      .ids = call.ids,
+                      .is_long = call.is_long,
+                      .digest = call.digest},
+                     &own),
       own(call.own),
       log_level(call.log_level)
 {
     keeps = call.keeps;
+    discard = call.discard;
     may_become_task = true;
     life.on(request_life::input::admit);
 }

@@ -3,6 +3,9 @@
 #include "async/pause.hpp"
 #include "log/log.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 namespace cmcp {
 
 namespace {
@@ -26,7 +29,7 @@ awaitable<> sweep(session_store& sessions, connection_context& connections, std:
 {
     for (;;) {
         co_await pause_for(every);
-        sessions.sweep(session_store::clock::now());
+        while (sessions.sweep(session_store::clock::now())) co_await asio::post(asio::use_awaitable);
         connections.settle_logs();
     }
 }

@@ -65,6 +65,17 @@ void record_delay(loop_delay::clock::duration waited)
     seconds.observe(std::chrono::duration<double>(waited).count());
 }
 
+// 0: none; else by how much the delay is more than `most`, as a power of two.
+unsigned overload_of(loop_delay::clock::duration delay, milliseconds most)
+{
+    constexpr unsigned worst = 16;
+    unsigned grade = 0;
+    for (auto limit = std::chrono::duration_cast<loop_delay::clock::duration>(most); delay > limit && grade < worst;
+         limit *= 2)
+        ++grade;
+    return grade;
+}
+
 }  // namespace
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
@@ -94,6 +105,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         if (listens.address().is_secure()) context.tls = &entrance.emplace(config);
         context.members = to.members;
+        context.limits = to.limits;
+        context.pool = core.pool();
         sessions.on_return(
             [this](const std::shared_ptr<session>& who, const json::object& state) { core.take_up(who, state); });
         sessions.on_drop([this](const caller& who) { core.session_ended(who); });
@@ -121,7 +134,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
             add_ui_routes(routes, {config, by_header, browsers, to.issuers, admits_nameless});
         }
         observe();
-        core.refuse_while([seen = delay, most = config.shed_delay] { return seen->now() > most; });
+        core.refuse_while([seen = delay, most = config.shed_delay] { return overload_of(seen->now(), most); });
     }
 
     ~implementation() { metrics::all().remove(this); }
@@ -166,6 +179,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     void administer_at(asio::io_context& io, bound_address socket)
     {
         admin.emplace(io, std::move(socket), rules_for_administrators(config), logins, sessions.budget());
+        admin->context.pool = core.pool();
         add_act_route(admin->routes);
         add_copy_route(admin->routes, *administration);
         add_key_routes(admin->routes, config);
@@ -181,6 +195,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         members.emplace(io, std::move(place), rules_for_members(config), logins, sessions.budget());
         members->routes = routes;
+        members->context.limits = context.limits;
+        members->context.pool = core.pool();
         members->context.members = context.members;  // a sandbox may have gone from here
         if (cluster != nullptr) add_member_routes(members->routes, *cluster);
     }

@@ -3,6 +3,7 @@
 #include "http/endpoint_address.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
+#include "transport/start_in_turns.hpp"
 #include "transport/stream_writer.hpp"
 
 namespace cmcp {
@@ -27,6 +28,7 @@ void http_sse::add_routes(router& routes)
                     .path = std::move(path),
                     .serve = [this](exchange& x) { return post(x); },
                     .body = route_body::json,
+                    .takes_long_json = true,
                     .handle = [](const http_request& by) { return by.parameter("sessionId").value_or(""); },
                     .rpc_errors = true});
     };
@@ -102,8 +104,11 @@ awaitable<> http_sse::post(exchange& x)
     auto stream = to->general;
     to.reset();
     co_await x.reply(std::move(taken));
-    for (auto& each : received.messages)
-        core_.start(std::move(each), {.era = era_of_peer::session, .client = state, .reply = stream});
+    peer by{.era = era_of_peer::session,
+            .client = std::move(state),
+            .reply = std::move(stream),
+            .payer = x.request().payer()};
+    co_await start_in_turns(core_, std::move(received.messages), std::move(by));
 }
 
 }  // namespace cmcp

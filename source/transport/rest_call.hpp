@@ -18,8 +18,6 @@ awaitable<> refuse_call(exchange& x, std::string name, json::object arguments, h
 
 /// Calls a tool for the request's caller and answers with its result object, or refuses. With `Accept:
 /// text/event-stream` what the tool prints comes while it runs. The connection's end cancels the call.
-enum class rest_caller { client, code };
-awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments,
-                      rest_caller by = rest_caller::client);
+awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments);
 
 }  // namespace cmcp

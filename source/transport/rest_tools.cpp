@@ -67,6 +67,7 @@ void add_tool_routes(router& routes, server_core& core, const settings& config)
                 .path = std::string(prefix) + "*",
                 .serve = [&core, &config](exchange& x) { return call(x, core, config); },
                 .body = route_body::optional_json,
+                .takes_long_json = true,
                 .by_browser = true,
                 .operations = [&core](const http_request& request) { return describe_tools(core.tools(), request); }});
 }

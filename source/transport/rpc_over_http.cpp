@@ -1,6 +1,7 @@
 #include "transport/rpc_over_http.hpp"
 
 #include "http/authenticator.hpp"
+#include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/needed_scopes.hpp"
 #include "mcp/params.hpp"
@@ -60,9 +61,10 @@ http_reply rpc_error_reply(int status, const json::value& id, const rpc_error& e
 std::optional<http_reply> decode_body(http_request& request, const settings& config, jsonrpc::payload& into)
 {
     auto body = std::exchange(request.body, {});
-    jsonrpc::decode_limits limits{.depth = config.json_depth, .batch = config.json_batch};
     try {
-        into = jsonrpc::decode(body, limits);
+        if (request.read_body && request.read_body->refusal) throw *request.read_body->refusal;
+        into = request.read_body ? std::move(request.read_body->messages)
+                                 : jsonrpc::decode(body, decode_limits_of(config));
         for (auto& message : into.messages)
             if (auto* call = std::get_if<jsonrpc::request>(&message))
                 call->ids = {request.id, request.client_id(), request.origin};

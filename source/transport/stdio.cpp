@@ -1,14 +1,17 @@
 #include "transport/stdio.hpp"
 
 #include "async/task_group.hpp"
+#include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"
 #include "log/request_id.hpp"
 #include "mcp/running_request.hpp"
 #include "mcp/stateless_era.hpp"
 #include "transport/line_splitter.hpp"
+#include "transport/start_in_turns.hpp"
 #include "transport/stdio_sink.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -50,6 +53,14 @@ private:
     std::size_t open_ = 0;
 };
 
+awaitable<jsonrpc::payload> decode_on_pool(blocking_pool& pool, std::string text, jsonrpc::decode_limits limits)
+{
+    const auto decoder = std::make_shared<jsonrpc::message_decoder>(std::move(text), limits);
+    sliced_work<jsonrpc::payload> work = [decoder](slice_end until) { return decoder->decode_until(until); };
+    auto payload = co_await pool.run_long(std::string(), std::move(work));
+    co_return payload;
+}
+
 // A client: takes its lines and starts what they ask for.
 class stdio_connection {
 public:
@@ -68,7 +79,7 @@ public:
 private:
     class batch;
 
-    void start_batch(jsonrpc::payload received);
+    awaitable<> start_batch(jsonrpc::payload received);
 
     server_core& core_;
     jsonrpc::decode_limits limits_;
@@ -147,8 +158,12 @@ awaitable<> stdio_connection::take(line_splitter::line line)
     }
     std::optional<jsonrpc::decode_error> failure;
     jsonrpc::payload payload;
+    auto* const pool = line.text.size() > jsonrpc::longest_on_loop ? core_.pool().lock().get() : nullptr;
     try {
-        payload = jsonrpc::decode(line.text, limits_);
+        if (pool != nullptr)
+            payload = co_await decode_on_pool(*pool, std::move(line.text), limits_);
+        else
+            payload = jsonrpc::decode(line.text, limits_);
         if (payload.batch && !may_batch(*session_))
             throw jsonrpc::decode_error(rpc_code::invalid_request,
                                         "Invalid request: batches are not part of this revision", nullptr);
@@ -159,7 +174,7 @@ awaitable<> stdio_connection::take(line_splitter::line line)
         auto refusal = answer_of(failure->id, *failure);
         co_await sink_->send(std::move(refusal));
     } else if (payload.batch) {
-        start_batch(std::move(payload));
+        co_await start_batch(std::move(payload));
     } else {
         auto& message = payload.messages.front();
         if (std::holds_alternative<jsonrpc::request>(message)) sink_->expect_request();
@@ -169,15 +184,15 @@ awaitable<> stdio_connection::take(line_splitter::line line)
 }
 
 // No message of a batch claims the stateless era, which has none.
-void stdio_connection::start_batch(jsonrpc::payload received)
+awaitable<> stdio_connection::start_batch(jsonrpc::payload received)
 {
     auto& messages = received.messages;
     const auto is_request = [](const auto& message) { return std::holds_alternative<jsonrpc::request>(message); };
     const auto requests = std::count_if(messages.begin(), messages.end(), is_request);
     for (auto i = requests; i != 0; --i) sink_->expect_request();
     const auto whole = std::make_shared<batch>(static_cast<std::size_t>(requests), sink_, batches_);
-    for (auto& message : messages)
-        core_.start(std::move(message), {.era = era_of_peer::session, .client = session_, .reply = whole});
+    peer by{.era = era_of_peer::session, .client = session_, .reply = whole};
+    co_await start_in_turns(core_, std::move(messages), std::move(by));
 }
 
 awaitable<bool> stdio_connection::answered(std::chrono::milliseconds limit)
@@ -206,9 +221,15 @@ caller client_of_stdio(std::string tag, std::string profile)
 
 awaitable<> read_lines(descriptor_stream& stream, line_splitter& lines, stdio_connection& connection)
 {
+    constexpr std::size_t most_in_a_turn = 16;
+    const auto executor = co_await asio::this_coro::executor;
     auto state = co_await asio::this_coro::cancellation_state;
+    std::size_t taken = 0;
     while (state.cancelled() == asio::cancellation_type::none) {
-        while (auto line = lines.next()) co_await connection.take(std::move(*line));
+        while (auto line = lines.next()) {
+            co_await connection.take(std::move(*line));
+            if (++taken % most_in_a_turn == 0) co_await asio::post(executor, asio::use_awaitable);
+        }
         std::string bytes = co_await stream.read_some();
         if (bytes.empty()) break;
         lines.append(bytes);
@@ -256,7 +277,7 @@ awaitable<> serve_stdio(server_core& core, const settings& config, int input, in
 {
     ignore_broken_pipes();
     auto executor = co_await asio::this_coro::executor;
-    const jsonrpc::decode_limits limits{config.json_depth, config.json_batch};
+    const auto limits = decode_limits_of(config);
     auto sink = std::make_shared<stdio_sink>(executor, output);
     task_group writer(executor);
     writer.spawn("standard output", sink->run());
@@ -273,7 +294,7 @@ awaitable<> serve_relayed(server_core& core, const settings& config, descriptor_
                           std::string profile, int output)
 {
     auto executor = co_await asio::this_coro::executor;
-    const jsonrpc::decode_limits limits{config.json_depth, config.json_batch};
+    const auto limits = decode_limits_of(config);
     auto sink = std::make_shared<stdio_sink>(executor, output);
     task_group writer(executor);
     writer.spawn("output of a client of stdio", sink->run());

@@ -5,6 +5,7 @@
 #include "mcp/header_check.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
+#include "transport/start_in_turns.hpp"
 #include "transport/stream_writer.hpp"
 
 #include <algorithm>
@@ -85,6 +86,12 @@ int status_of(int code, bool envelope)
     }
 }
 
+awaitable<> answer_batch(server_core& core, std::vector<jsonrpc::message> requests, peer by, stream_writer writer)
+{
+    co_await start_in_turns(core, std::move(requests), std::move(by));
+    co_await stream_writer::run(std::move(writer));
+}
+
 http_reply refuse_event_id()
 {
     rpc_error error(rpc_code::server_error,
@@ -99,6 +106,7 @@ peer peer_of(const http_request& request, const settings& config)
     peer from{.principal = request.principal,
               .scopes = shown_scopes(request),
               .profile = profile_of(request),
+              .payer = request.payer(),
               .address = address_used(request, config)};
     const auto& member = request.member;
     if (!member || !member->of_message) return from;
@@ -120,6 +128,7 @@ void streamable_http::add_routes(router& routes)
              .path = "/mcp",
              .serve = std::move(serve),
              .body = body,
+             .takes_long_json = body == route_body::json,
              .handle = [](const http_request& by) { return std::string(by.header("mcp-session-id").value_or("")); },
              .rpc_errors = true});
     };
@@ -273,10 +282,11 @@ awaitable<> streamable_http::answer_requests(exchange& x, std::shared_ptr<http_s
     options.keep_alive = config_.keep_alive;
     if (begins) options.fields_if_ok.emplace_back("Mcp-Session-Id", from->id);
     stream_writer writer(x, stream, who, std::move(options));
-    for (auto& each : requests.messages)
-        core_.start(std::move(each), {.era = era_of_peer::session, .client = from->state, .reply = stream});
+    peer by{
+        .era = era_of_peer::session, .client = from->state, .reply = std::move(stream), .payer = x.request().payer()};
     from.reset();
-    stream.reset();
+    if (requests.batch) return answer_batch(core_, std::move(requests.messages), std::move(by), std::move(writer));
+    core_.start(std::move(requests.messages.front()), std::move(by));
     return stream_writer::run(std::move(writer));
 }
 

@@ -1,8 +1,7 @@
 #include "web/devtools_message.hpp"
 
+#include "jsonrpc/json_reader.hpp"
 #include "text/utf8_text.hpp"
-
-#include <boost/json/stream_parser.hpp>
 
 #include <cstdlib>
 #include <memory>
@@ -14,8 +13,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t escape_length = 6;  // \uXXXX
-constexpr std::size_t deepest = 128;
-constexpr std::size_t most_at_once = 64 * 1024;  // bytes between two looks at the clock
+constexpr jsonrpc::json_bounds bounds{.depth = 128, .values = most_devtools_values, .members = most_devtools_values};
 
 // The code unit that the escape at `at` stands for; 0: there is no escape of that kind.
 unsigned long unit_at(const std::string& text, std::size_t at)
@@ -40,41 +38,6 @@ void replace_half_pairs(std::string& text)
     }
 }
 
-json::parse_options bounded_depth()
-{
-    json::parse_options how;
-    how.max_depth = deepest;
-    return how;
-}
-
-// Values are counted before they are made, because each takes more memory than its text, and time when it goes.
-class value_count {
-public:
-    void add(std::string_view piece)
-    {
-        for (const char c : piece) add(c);
-        if (values_ > most_devtools_values) throw devtools_closed("the browser sent a message of too many values");
-    }
-
-private:
-    void add(char c)
-    {
-        if (escaped_)
-            escaped_ = false;
-        else if (in_text_) {
-            escaped_ = c == '\\';
-            in_text_ = c != '"';
-        } else if (c == '"')
-            in_text_ = true;
-        else if (c == ',' || c == '[' || c == '{')
-            ++values_;
-    }
-
-    std::size_t values_ = 0;
-    bool in_text_ = false;
-    bool escaped_ = false;
-};
-
 class messages_parser {
 public:
     explicit messages_parser(std::string messages) : messages_(std::move(messages)) {}
@@ -83,7 +46,11 @@ public:
     {
         while (next_ < messages_.size() || parsing_) {
             if (!parsing_) begin_next();
-            parse_piece();
+            if (!parser_.read_until(until)) return std::nullopt;
+            if (const auto& fault = parser_.fault())
+                mend(*fault);
+            else
+                keep(parser_.take());
             if (std::chrono::steady_clock::now() >= until) return std::nullopt;
         }
         return std::move(parsed_);
@@ -93,9 +60,7 @@ private:
     void begin(std::string_view text)
     {
         text_ = text;
-        at_ = 0;
-        count_ = {};
-        parser_.reset();
+        parser_.begin(text);
         parsing_ = true;
     }
     void begin_next()
@@ -104,24 +69,12 @@ private:
         mended_ = false;
         begin(std::string_view(messages_).substr(begins, next_ - begins - 1));
     }
-    void parse_piece()
+    void mend(const jsonrpc::json_fault& fault)
     {
-        const auto piece = text_.substr(at_, most_at_once);
-        at_ += piece.size();
-        count_.add(piece);
-        json::error_code failure;
-        parser_.write(piece.data(), piece.size(), failure);
-        const bool ends = !failure && at_ == text_.size();
-        if (ends) parser_.finish(failure);
-        if (failure)
-            mend(failure);
-        else if (ends)
-            keep(parser_.release());
-    }
-    void mend(const json::error_code& failure)
-    {
-        if (failure == json::error::too_deep)
-            throw devtools_closed("the browser sent a message that is nested too deeply");
+        using kind = jsonrpc::json_fault::kind;
+        if (fault.is == kind::too_deep) throw devtools_closed("the browser sent a message that is nested too deeply");
+        if (fault.is == kind::too_many_values || fault.is == kind::too_many_members)
+            throw devtools_closed("the browser sent a message of too many values");
         if (std::exchange(mended_, true)) throw devtools_closed("the browser sent what is no JSON object");
         mended_text_ = replace_invalid_utf8(text_);
         replace_half_pairs(mended_text_);
@@ -138,11 +91,9 @@ private:
     std::size_t next_ = 0;  // where the next message begins
     std::string mended_text_;
     std::string_view text_;  // of the message that is parsed
-    std::size_t at_ = 0;
     bool parsing_ = false;
     bool mended_ = false;
-    value_count count_;
-    json::stream_parser parser_{{}, bounded_depth()};
+    jsonrpc::json_reader parser_{bounds};
     std::vector<json::object> parsed_;
 };
 

@@ -156,6 +156,30 @@ TEST_CASE("a ping is answered however much the server has to do")
     CHECK(result_of(server.request("ping", {}, 5)).empty());
 }
 
+TEST_CASE("an overloaded server refuses those who have used it most, and serves others")
+{
+    harness server;
+    const auto ask = [&server](std::string payer) {
+        const auto own = std::make_shared<memory_sink>(server.io.get_executor());
+        jsonrpc::request incoming{1, "tools/list", modern_params({}, {})};
+        peer from{.reply = own, .payer = std::move(payer)};
+        run_coroutine(server.io, harness::run(server.core, std::move(incoming), std::move(from)));
+        return own->messages.back();
+    };
+    for (int i = 0; i < 50; ++i) result_of(ask("anna"));
+    result_of(ask("ben"));
+    server.core.refuse_while([] { return 1u; });
+    const auto refused = ask("anna");
+    CHECK(error_code(refused) == rpc_code::server_busy);
+    CHECK(error_text(refused).find("MCP_SHED_DELAY") != std::string::npos);
+    CHECK(result_of(ask("ben")).contains("tools"));
+    server.core.refuse_while([] { return 16u; });
+    CHECK(error_code(ask("ben")) == rpc_code::server_busy);
+    CHECK(result_of(ask("carl")).contains("tools"));
+    server.core.refuse_while([] { return 0u; });
+    CHECK(result_of(ask("anna")).contains("tools"));
+}
+
 TEST_CASE("a stopping server says so")
 {
     harness server;

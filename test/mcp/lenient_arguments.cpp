@@ -1,6 +1,9 @@
 #include "mcp/lenient_arguments.hpp"
+#include "jsonrpc/absent.hpp"
+#include "mcp/argument_rules.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -132,4 +135,127 @@ TEST_CASE("arguments that are not known are left out of the call and named in th
     CHECK_FALSE(result.contains("isError"));
     CHECK(json::serialize(result.at("structuredContent")) == R"({"title":"a","count":2,"ignored_arguments":["more"]})");
     CHECK(result.at("content").as_array().at(0).as_object().at("text").as_string().find("more") != json::string::npos);
+}
+
+TEST_CASE("arguments take time in proportion to their number, known or not")
+{
+    const auto definition = test_tool("draw", echo, drawing).definition();
+    const argument_rules rules(definition);
+    const auto fit = [&rules](json::object& arguments) {
+        rules.validate(arguments);
+        rules.take_out_unknown(arguments);
+    };
+    const auto many_unknown = [](std::size_t count) {
+        json::object arguments{{"title", "a"}};
+        for (std::size_t i = 0; i < count; ++i) arguments["dry_run" + std::to_string(i)] = static_cast<int>(i % 2);
+        return arguments;
+    };
+    const auto many_nulls = [](std::size_t count) {
+        json::object arguments{{"title", "a"}};
+        for (std::size_t i = 0; i < count; ++i) arguments["n" + std::to_string(i)] = nullptr;
+        return arguments;
+    };
+    const auto one_list = [](const char* name, const json::value& item) {
+        return [name = std::string(name), item](std::size_t count) {
+            return json::object{{"title", "a"}, {name, json::array(count, item)}};
+        };
+    };
+    const auto text_of_list = [](std::size_t count) {
+        std::string text = "[1";
+        for (std::size_t i = 0; i < count; ++i) text += ",1";
+        return json::object{{"title", "a"}, {"tags", text + "]"}};
+    };
+    CHECK(growth(many_unknown, fit, 10'000) < linear_growth);
+    CHECK(growth(many_nulls, fit, 10'000) < linear_growth);
+    CHECK(growth(one_list("tags", "5"), fit, 10'000) < linear_growth);
+    CHECK(growth(one_list("tags", json::object{}), fit, 10'000) < linear_growth);
+    CHECK(growth(one_list("points", json::object{{"x", "1"}}), fit, 5'000) < linear_growth);
+    CHECK(growth(one_list("points", json::array{}), fit, 5'000) < linear_growth);
+    CHECK(growth(one_list("dir", json::array{}), fit, 20'000) < linear_growth);
+    CHECK(growth(text_of_list, fit, 10'000) < linear_growth);
+    const auto without = [](json::object& from) { from = jsonrpc::without_nulls(std::move(from)); };
+    CHECK(growth(many_nulls, without, 10'000) < linear_growth);
+}
+
+TEST_CASE("a schema with thousands of names takes time in proportion to them")
+{
+    const auto schema_of = [](std::size_t count) {
+        json::object properties, given;
+        json::array required;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto name = "p" + std::to_string(i);
+            properties[name] = json::object{{"type", "string"}};
+            given[name] = i % 2 == 0 ? json::value("") : json::value(1);
+            required.emplace_back(name);
+        }
+        return std::pair(json::object{{"type", "object"}, {"properties", properties}, {"required", required}}, given);
+    };
+    const auto fit = [](std::pair<json::object, json::object>& both) {
+        take_as_meant(both.second, both.first);
+        example_arguments(both.first, {});
+    };
+    CHECK(growth(schema_of, fit, 3'000) < linear_growth);
+}
+
+TEST_CASE("the first item of a long list that does not fit is named by its place")
+{
+    tool_registry tools;
+    tools.add(std::make_unique<test_tool>("draw", echo, drawing));
+    json::object arguments{{"title", "a"}, {"tags", json::array(1000, json::value("t"))}};
+    arguments["tags"].as_array()[700] = json::object{{"no", "text"}};
+    arguments["tags"].as_array()[900] = json::object{{"no", "text"}};
+    for (int i = 0; i < 300; ++i) arguments["unknown" + std::to_string(i)] = json::array(300, json::value(1));
+    const auto sentence = tools.validate("draw", arguments);
+    CHECK(sentence.starts_with("argument `tags[700]` must be a string, not an object"));
+    CHECK(sentence.size() < 1000);
+    CHECK(arguments.at("tags").as_array().size() == 1000);
+    const auto rules = tools.rules_of("draw");
+    CHECK(rules->validate_anywhere(arguments) == sentence);
+}
+
+TEST_CASE("names that a caller has chosen are cut in sentences")
+{
+    tool_registry tools;
+    tools.add(std::make_unique<test_tool>("draw", echo, drawing));
+    json::object arguments;
+    for (int i = 0; i < 100; ++i) arguments[std::string(10'000, 'n') + std::to_string(i)] = 1;
+    CHECK(tools.validate("draw", arguments).size() < 2000);
+}
+
+TEST_CASE("the arguments of a long message are fitted on the pool")
+{
+    const auto pool = std::make_shared<blocking_pool>();
+    harness server(core_limits{.pool = pool});
+    count_to(server);
+    jsonrpc::request incoming{1, "tools/call", modern_params(call_params("draw", {}), {})};
+    incoming.params["arguments"] =
+        json::object{{"title", "a"}, {"count", "2"}, {"tags", json::array(300, json::value("t"))}};
+    incoming.params["arguments"].as_object()["more"] = json::array(1000, json::value("x"));
+    incoming.is_long = true;
+    const auto own = std::make_shared<memory_sink>(server.io.get_executor());
+    peer from{.reply = own};
+    run_coroutine(server.io, harness::run(server.core, std::move(incoming), std::move(from)));
+    const auto& result = result_of(own->messages.back()).at("structuredContent").as_object();
+    CHECK(result.at("count") == 2);
+    CHECK(result.at("tags").as_array().size() == 300);
+    CHECK_FALSE(result.contains("more"));
+    CHECK(json::serialize(result.at("ignored_arguments")) == R"(["more"])");
+}
+
+TEST_CASE("a tool that asks twice gets the arguments of a long message each time")
+{
+    const auto pool = std::make_shared<blocking_pool>();
+    harness server(core_limits{.pool = pool});
+    add(server, "ask", ask_twice, R"({"type":"object","properties":{"list":{"type":"array"}},"required":["list"]})");
+    server.initialize("2025-11-25", parse(R"({"elicitation":{}})"));
+    jsonrpc::request incoming{7, "tools/call",
+                              call_params("ask", json::object{{"list", json::array(1000, json::value(1))}})};
+    incoming.is_long = true;
+    server.tasks.spawn("request", harness::run(server.core, std::move(incoming), server.legacy_peer(server.sink)));
+    for (int i = 0; i < 2; ++i) {
+        const auto question = server.next();
+        server.respond(question.at("id"), parse(R"({"action":"accept","content":{}})"));
+    }
+    CHECK(result_of(server.next()).contains("structuredContent"));
+    CHECK(server.idle());
 }

@@ -26,6 +26,23 @@ awaitable<tool_result> print_on_both(tool_context& context, json::object)
     co_return tool_result{};
 }
 
+std::string much_output()
+{
+    std::string text;
+    while (text.size() < 300'000)
+        text +=
+            "\xE2\x82\xAC"
+            "a\n";
+    return text;
+}
+
+awaitable<tool_result> print_much(tool_context& context, json::object)
+{
+    std::vector<output_text> texts{{output_stream::out, 7, much_output()}};
+    co_await context.io.output(5, std::move(texts));
+    co_return tool_result{};
+}
+
 json::object with_token(json::value token, std::string_view tool = "report")
 {
     auto params = call_params(tool);
@@ -123,4 +140,24 @@ TEST_CASE("a progress token comes back with its value, and what stands for nothi
     }
     server.start("tools/call", with_token(true));
     CHECK(server.next().contains("error"));
+}
+
+TEST_CASE("much output comes in parts that end with whole characters and say where they belong")
+{
+    harness server;
+    add(server, "print", print_much);
+    server.initialize();
+    server.start("tools/call", with_token("t", "print"));
+    std::string text;
+    std::size_t parts = 0;
+    for (auto message = server.next(); message.contains("method"); message = server.next(), ++parts) {
+        const auto& params = message.at("params").as_object();
+        const std::string part(params.at("message").as_string());
+        CHECK(part.size() <= 64 * 1024);
+        CHECK(part.find("\xEF\xBF\xBD") == std::string::npos);
+        CHECK(params.at("_meta").as_object().at("container-mcp/offset") == 7 + text.size());
+        text += part;
+    }
+    CHECK(parts == 5);
+    CHECK(text == much_output());
 }

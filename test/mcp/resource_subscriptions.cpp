@@ -1,8 +1,14 @@
 #include "jsonrpc/rpc_error.hpp"
+#include "mcp/change_hub.hpp"
 #include "test/mcp/harness.hpp"
 #include "test/support/catch.hpp"
 
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
 #include <list>
+#include <memory>
+#include <vector>
 
 using namespace cmcp;
 using namespace cmcp::test;
@@ -140,4 +146,34 @@ TEST_CASE("a listener is told of the resources that there are")
     CHECK(result_of(server.next()).at("resultType") == "complete");
     CHECK(server.idle());
     CHECK(memo.all->empty());
+}
+
+TEST_CASE("very many subscribers are told of a change in several steps of the loop, each once")
+{
+    asio::io_context io;
+    change_hub hub(io.get_executor(), [](const std::string&) { return std::nullopt; });
+    std::vector<std::shared_ptr<memory_sink>> sinks;
+    std::vector<std::shared_ptr<change_listener>> listeners;
+    change_filter filter;
+    filter.tools = true;
+    const auto nothing = [](const change&, const change_listener::heard_function&) { return std::shared_ptr<void>(); };
+    for (int i = 0; i < 1500; ++i) {
+        sinks.push_back(std::make_shared<memory_sink>(io.get_executor()));
+        listeners.push_back(hub.listen(filter, i, nothing, sinks.back(), [] {}));
+    }
+    const auto with_messages = [&sinks](std::size_t count) {
+        return std::ranges::count_if(sinks, [count](const auto& each) { return each->messages.size() == count; });
+    };
+    io.run();
+    CHECK(with_messages(1) == 1500);  // the acknowledgement
+    hub.publish({"notifications/tools/list_changed", {}});
+    std::ptrdiff_t told_before_others = 0;
+    asio::post(io, [&] { asio::post(io, [&] { told_before_others = with_messages(2); }); });
+    io.restart();
+    io.run();
+    CHECK(told_before_others < 1000);
+    CHECK(with_messages(2) == 1500);
+    hub.close();
+    io.restart();
+    io.run();
 }

@@ -1,9 +1,12 @@
 #include "mcp/result_budget.hpp"
+#include "async/blocking_pool.hpp"
 #include "jsonrpc/json_size.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/pagination.hpp"
 #include "mcp/result_text.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 #include "text/cut_text.hpp"
 
 #include <random>
@@ -181,4 +184,68 @@ TEST_CASE("the text of a result is what was printed, then facts in a line")
         {R"({"success":true})", "Done."},
         {R"({"entries":[{"name":"a"},{"name":"b"}],"success":true})", "[entries]\n{\"name\":\"a\"}\n{\"name\":\"b\"}"}};
     for (const auto& [structured, text] : rows) CHECK(result_text(parse(structured)) == text);
+}
+
+TEST_CASE("a large result is the same whether the pool makes it or not")
+{
+    json::array rows;
+    for (int i = 0; i < 5000; ++i) rows.push_back(json::object{{"name", "row " + std::to_string(i)}, {"n", i}});
+    const json::object sent{{"content", std::string(150'000, '\n')}, {"rows", rows}, {"max_output", 900'000}};
+    std::vector<std::string> answers;
+    for (const bool with_pool : {false, true}) {
+        const auto pool = with_pool ? std::make_shared<blocking_pool>(2) : nullptr;
+        std::vector<std::string> kept;
+        harness server(core_limits{.pool = pool});
+        server.core.keep_results(std::make_unique<memory_keeper>(kept));
+        add(server, "echo", echo);
+        server.initialize("2025-11-25");
+        auto narrow = sent;
+        narrow["max_output"] = 70'000;
+        for (const auto& arguments : {sent, narrow})
+            answers.push_back(jsonrpc::write_json(server.request("tools/call", call_params("echo", arguments))));
+        REQUIRE(kept.size() == 1);
+        answers.push_back(kept.front());
+    }
+    REQUIRE(answers.size() == 6);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(answers[i] == answers[i + 3]);
+    CHECK(answers[0].size() > 300'000);
+}
+
+TEST_CASE("a result is shortened in time linear in it, whatever it holds")
+{
+    const auto text = [](std::size_t size) { return json::object{{"a", std::string(size, '\x01')}, {"b", "c"}}; };
+    const auto lists = [](std::size_t size) {
+        json::object all;
+        for (int i = 0; i < 20; ++i) {
+            json::array list;
+            for (std::size_t k = 0; k < size / 400; ++k) list.push_back(json::array{1, json::object{{"x", "\n\n"}}});
+            all["list" + std::to_string(i)] = std::move(list);
+        }
+        return all;
+    };
+    const auto dictionary = [](std::size_t size) {
+        json::object members;
+        for (std::size_t i = 0; i < size / 20; ++i) members["member" + std::to_string(i)] = i;
+        return members;
+    };
+    const auto shorten_it = [](const json::object& result) { shortened(result); };
+    CHECK(growth(text, shorten_it, 1'000'000) < linear_growth);
+    CHECK(growth(lists, shorten_it, 1'000'000) < linear_growth);
+    CHECK(growth(dictionary, shorten_it, 400'000) < linear_growth);
+}
+
+TEST_CASE("a page of a list describes its own items alone")
+{
+    std::vector<std::size_t> described;
+    const auto item = [&described](std::size_t i) {
+        described.push_back(i);
+        return json::value(i);
+    };
+    const auto first = page_of(1000, item, "things", {});
+    CHECK(first.at("things").as_array().size() == page_size);
+    CHECK(described.size() == page_size);
+    const auto second = page_of(1000, item, "things", {{"cursor", first.at("nextCursor")}});
+    CHECK(second.at("things").as_array().front() == page_size);
+    CHECK(described.size() == 2 * page_size);
+    CHECK_FALSE(page_of(3, item, "things", {}).contains("nextCursor"));
 }
