@@ -1,5 +1,8 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
+#include "async/sized_work.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "mcp/tool.hpp"
 #include "tools/field.hpp"
 
@@ -60,12 +63,26 @@ public:
 
     awaitable<tool_result> call(tool_context& context, json::object arguments) override
     {
+        if (context.pool != nullptr && jsonrpc::is_larger(arguments, most_on_loop))
+            return with_refusals(call_with_large(context, std::move(arguments)), parts_.refuse);
         auto input = read_input(parts_.input, arguments);
         if constexpr (requires { input.memory = arguments.storage(); }) input.memory = arguments.storage();
         return with_refusals(parts_.process(context, std::move(input)), parts_.refuse);
     }
 
 private:
+    // Copying them is the pool's work, where they also end.
+    awaitable<tool_result> call_with_large(tool_context& context, json::object arguments)
+    {
+        auto read = [described = parts_.input, shared = std::make_shared<json::object>(std::move(arguments))] {
+            const json::object own = std::move(*shared);
+            return read_input(described, own);
+        };
+        auto input = co_await context.pool->run(context.who.principal, std::move(read));
+        auto result = co_await parts_.process(context, std::move(input));
+        co_return result;
+    }
+
     tool_parts<Input> parts_;
 };
 

@@ -12,7 +12,10 @@
 namespace cmcp {
 
 struct run_input : run_options {
-    std::string job_label() const { return code; }  ///< of the job that runs it
+    std::string job_label() const
+    {
+        return code.substr(0, 1000);
+    }  ///< of the job that runs it, which keeps its beginning
 
     std::string code;  ///< or a command
 };

@@ -17,7 +17,14 @@ struct upload_input : sandbox_input {
 
 [[noreturn]] void refuse(const std::string& sentence) { throw sandbox_error("InvalidArgument", sentence); }
 
-awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, upload_input input)
+decoded_content decoded_or_refused(const std::string& text)
+{
+    auto content = decode_content(text);
+    if (!content.problem.empty()) refuse("content " + content.problem + "; text is written with file_write.");
+    return content;
+}
+
+awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, upload_input input, blocking_pool* pool)
 {
     if (input.content && input.content->empty() && !input.local_file_path.empty()) input.content.reset();
     if (input.content.has_value() == !input.local_file_path.empty())
@@ -26,8 +33,14 @@ awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, 
     if (input.dest_path.empty()) input.dest_path = ".";
     stored_file stored;
     if (input.content) {
-        auto content = decode_content(*input.content);
-        if (!content.problem.empty()) refuse("content " + content.problem + "; text is written with file_write.");
+        decoded_content content;
+        auto decode = [text = std::make_shared<std::string>(std::move(*input.content))] {
+            return decoded_or_refused(*text);
+        };
+        if (pool != nullptr)
+            content = co_await pool->run(where.owner, std::move(decode));
+        else
+            content = decode();
         stored = co_await files.put(std::move(where), std::move(input.dest_path), std::move(content.bytes));
     } else {
         stored = co_await files.copy_in(std::move(where), std::move(input.dest_path), std::move(input.local_file_path));
@@ -39,7 +52,7 @@ awaitable<tool_result> process_upload(sandbox_files& files, sandbox_manager& san
                                       upload_input input)
 {
     const auto where = sandboxes.find(context.who, input.sandbox_id);
-    const auto stored = co_await store_upload(files, where, std::move(input));
+    const auto stored = co_await store_upload(files, where, std::move(input), context.pool);
     co_return answer_of({{"success", true},
                          {"path", stored.path},
                          {"size", stored.size},
@@ -127,7 +140,13 @@ awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& s
     const auto room = room_for_text(context.result_limit);
     std::string bytes = co_await file->read(input.offset, std::min(input.limit.value_or(room), room));
     const bool whole = input.offset + bytes.size() >= file->size();
-    const auto part = fitting_part(std::move(bytes), whole, input.encoding, room);
+    file_part part;
+    auto fit = [shared_bytes = std::make_shared<std::string>(std::move(bytes)), whole, encoding = input.encoding,
+                room] { return fitting_part(std::move(*shared_bytes), whole, encoding, room); };
+    if (context.pool != nullptr && room > most_on_loop)
+        part = co_await context.pool->run(where.owner, std::move(fit));
+    else
+        part = fit();
     const auto next_offset = input.offset + part.used;
     tool_result result;
     result.structured["success"] = true;
@@ -185,6 +204,9 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
     for (const auto& entry : page.entries) rows.push_back(file_row(entry));
     if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
     if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = nothing;
+    if (!page.closed_folder.empty())
+        result.structured["note"] = "The permissions of " + escape_invalid_utf8(page.closed_folder) +
+                                    " do not allow to look into it; chmod in a run changes that.";
     co_return result;
 }
 

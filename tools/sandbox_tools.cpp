@@ -8,6 +8,9 @@
 
 #include <cmath>
 #include <ctime>
+#include <map>
+#include <memory>
+#include <vector>
 
 namespace cmcp {
 namespace {
@@ -106,31 +109,49 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
-awaitable<> add_use(json::object& row, previews& shown, sandbox_record where, sandbox::cell_state live)
+using live_sandboxes = std::map<std::string, sandbox::cell_state>;
+
+// A sandbox with processes, whose ports are looked for, and its place in the list.
+struct live_row {
+    std::size_t place;
+    sandbox_record where;
+};
+
+json::object row_of(const listed_sandbox& listed, const live_sandboxes& cells)
 {
-    row["processes"] = live.processes;
-    row["memory_bytes"] = live.memory;
-    if (live.processes == 0) co_return;
-    const auto listening = co_await shown.listening(std::move(where));
-    row["ports"] = json::array(listening.begin(), listening.end());
+    auto row = sandbox_json(listed.record);
+    if (const auto live = cells.find(listed.record.id); live != cells.end()) {
+        row["processes"] = live->second.processes;
+        row["memory_bytes"] = live->second.memory;
+    }
+    json::array& packages = row["packages"].emplace_array();
+    for (const auto& [name, version] : listed.packages)
+        packages.push_back(json::object{{"name", name}, {"version", version}});
+    return row;
 }
 
 awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previews& shown, tool_context& context,
                                               no_input)
 {
-    tool_result result;
-    json::array& rows = result.structured["sandboxes"].emplace_array();
-    const auto cells = co_await sandboxes.cells().now();
-    const auto all = sandboxes.list(context.who);
-    for (const auto& record : all) {
-        auto row = sandbox_json(record);
-        const auto live = cells.find(record.id);
-        if (live != cells.end()) co_await add_use(row, shown, record, live->second);
-        json::array& packages = row["packages"].emplace_array();
-        for (const auto& [name, version] : sandboxes.store().packages(record.id))
-            packages.push_back(json::object{{"name", name}, {"version", version}});
-        rows.push_back(std::move(row));
+    auto cells = co_await sandboxes.cells().now();
+    auto live = std::make_shared<std::vector<live_row>>();
+    auto describe = [live, cells = std::move(cells)](std::vector<listed_sandbox> all) {
+        json::array rows;
+        for (auto& each : all) {
+            const auto cell = cells.find(each.record.id);
+            const bool runs = cell != cells.end() && cell->second.processes != 0;
+            rows.push_back(row_of(each, cells));
+            if (runs) live->push_back({rows.size() - 1, std::move(each.record)});
+        }
+        return rows;
+    };
+    auto rows = co_await sandboxes.described(context.who, std::move(describe));
+    for (auto& each : *live) {
+        const auto listening = co_await shown.listening(std::move(each.where));
+        rows[each.place].as_object()["ports"] = json::array(listening.begin(), listening.end());
     }
+    tool_result result;
+    result.structured["sandboxes"] = std::move(rows);
     co_return result;
 }
 
@@ -271,6 +292,7 @@ json::object sandbox_json(const sandbox_record& record)
 
 awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted)
 {
+    sandboxes.check_maker(context.who, wanted.image);
     co_await sandboxes.fetches().provide(context.io, wanted.image);
     auto where = co_await sandboxes.create(context.who, std::move(wanted));
     co_return where;

@@ -1,3 +1,5 @@
+#include "async/blocking_pool.hpp"
+#include "async/sized_work.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "mcp/tool_registry.hpp"
 #include "runs/bash_manager.hpp"
@@ -7,6 +9,8 @@
 #include "text/utf8_text.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
+
+#include <memory>
 
 namespace cmcp {
 namespace {
@@ -121,7 +125,7 @@ tool_result python_result(run_outcome outcome, module_source modules, std::strin
     std::string error = std::move(outcome.err);
     const bool failed = outcome.end.exit_code != 0;
     std::string hint = failed ? missing_module_hint(error, modules) : std::string();
-    if (hint.empty()) hint = limit_hint(error, {outcome.limits, "PYTHON_MEMORY_LIMIT", false, failed});
+    if (hint.empty()) hint = hint_on(error, {}, {outcome.limits, "PYTHON_MEMORY_LIMIT", false, false});
     append_line(error, hint);
     append_line(error, sentence);
     result.structured["output"] = outcome.out;
@@ -136,8 +140,15 @@ awaitable<tool_result> run_python(python_manager& python, module_source modules,
 {
     const std::string longest = python.terms().longest(input.background);
     run_options& options = input;
+    const std::string principal = who.principal;
     auto outcome = co_await python.run(std::move(who), io, std::move(input.code), std::move(options));
-    co_return python_result(std::move(outcome), modules, longest);
+    const auto size = outcome.out.size() + outcome.err.size() + outcome.end.result.size();
+    auto describe = [ended = std::make_shared<run_outcome>(std::move(outcome)), modules, longest] {
+        return python_result(std::move(*ended), modules, longest);
+    };
+    if (size <= most_on_loop) co_return describe();
+    auto result = co_await python.pool().run(principal, std::move(describe));
+    co_return result;
 }
 
 tool_owner make_system_run_python(python_manager& python, job_manager* jobs)

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 namespace cmcp {
 
@@ -56,24 +58,85 @@ std::string text_of(const file_path& path, const text_encoding& encoding, const 
     return std::move(text.text);
 }
 
+// An edit under way, whose edits are made one after the other.
+class edit_in_steps {
+public:
+    edit_in_steps(file_policy policy, file_edit_request request)
+        : policy_(std::move(policy)), request_(std::move(request)), path_("path", request_.path)
+    {
+    }
+
+    std::optional<edited_file> go_on(const file_root& root, slice_end until)
+    try {
+        if (!edits_) read(root);
+        while (!edits_->done()) {
+            if (slice_clock::now() >= until) return std::nullopt;
+            edits_->step();
+        }
+        return finish(root);
+    } catch (const std::system_error& problem) {
+        forget();
+        path_.fail(problem.code().value());
+    } catch (...) {
+        forget();
+        throw;
+    }
+
+private:
+    using slice_clock = slice_end::clock;
+
+    void read(const file_root& root)
+    {
+        policy_.check_extension("path", path_.relative());
+        const auto whole = read_whole(root, policy_, path_);
+        encoding_.emplace(encoding_by_mark(request_.encoding, whole.bytes));
+        before_ = text_of(path_, *encoding_, whole.bytes, !request_.encoding.empty());
+        edited_.read = whole.status;
+        edits_.emplace(before_, request_.edits);
+    }
+
+    edited_file finish(const file_root& root)
+    {
+        const auto after = std::move(*edits_).result();
+        edited_.replaced = after.replaced;
+        edited_.diff = unified_diff(before_, after.text, path_.display());
+        edited_.file = prepare_bytes(root, policy_, path_, encoding_->encode(after.text));
+        forget();
+        return std::move(edited_);
+    }
+
+    // On the thread that works: a caller may have sent very many edits.
+    void forget()
+    {
+        edits_.reset();
+        request_ = {};
+        before_ = {};
+    }
+
+    file_policy policy_;
+    file_edit_request request_;
+    file_path path_;
+    std::optional<text_encoding> encoding_;
+    std::string before_;
+    std::optional<edits_in_steps> edits_;
+    edited_file edited_;
+};
+
 }  // namespace
 
 edited_file prepare_edit(const file_root& root, const file_policy& policy, const file_edit_request& request)
-try {
-    const file_path path("path", request.path);
-    policy.check_extension("path", path.relative());
-    const auto whole = read_whole(root, policy, path);
-    const text_encoding encoding(encoding_by_mark(request.encoding, whole.bytes));
-    const auto before = text_of(path, encoding, whole.bytes, !request.encoding.empty());
-    const auto after = with_edits(before, request.edits);
-    edited_file edited;
-    edited.read = whole.status;
-    edited.replaced = after.replaced;
-    edited.diff = unified_diff(before, after.text, path.display());
-    edited.file = prepare_bytes(root, policy, path, encoding.encode(after.text));
-    return edited;
-} catch (const std::system_error& problem) {
-    file_path("path", request.path).fail(problem.code().value());
+{
+    auto edited = edit_in_steps(policy, request).go_on(root, slice_end::max());
+    return std::move(*edited);
+}
+
+sliced_work<edited_file> prepare_edit(found_folder folder, file_policy policy, file_edit_request request)
+{
+    auto steps = std::make_shared<edit_in_steps>(std::move(policy), std::move(request));
+    return [folder = std::move(folder), steps](slice_end until) {
+        const file_root root(folder());
+        return steps->go_on(root, until);
+    };
 }
 
 }  // namespace cmcp

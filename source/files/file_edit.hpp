@@ -33,4 +33,7 @@ struct edited_file {
 /// file_error: the edits do not fit, the file is binary, a link, read-only or larger than the policy allows.
 edited_file prepare_edit(const file_root& root, const file_policy& policy, const file_edit_request& request);
 
+/// The same as long work: a caller may send many edits of a large file.
+sliced_work<edited_file> prepare_edit(found_folder folder, file_policy policy, file_edit_request request);
+
 }  // namespace cmcp

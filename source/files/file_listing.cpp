@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace cmcp {
 
@@ -45,35 +48,46 @@ std::size_t cost(const file_entry& entry)
 
 class walk {
 public:
-    walk(const file_root& root, const file_path& path, const file_list_request& request)
-        : request_(request), pattern_(request.pattern.empty() ? "*" : request.pattern), base_(path.display())
+    explicit walk(file_list_request request)
+        : request_(std::move(request)),
+          path_("path", request_.path),
+          pattern_(request_.pattern.empty() ? "*" : request_.pattern),
+          base_(path_.display())
     {
-        recursive_ = request.recursive || (!request.pattern.empty() && pattern_.is_deep());
-        if (!request.cursor.empty()) after_ = base64_decode(request.cursor);
-        if (!request.cursor.empty() && !after_)
+        recursive_ = request_.recursive || (!request_.pattern.empty() && pattern_.is_deep());
+        if (!request_.cursor.empty()) after_ = base64_decode(request_.cursor);
+        if (!request_.cursor.empty() && !after_)
             throw file_error("cursor is not one that file_list gave as next_cursor.");
-        unique_fd folder = root.open(path, O_PATH);
-        struct stat status {};
-        if (::fstat(folder.get(), &status) == 0 && !S_ISDIR(status.st_mode))
-            path.refuse("is not a folder; file_read reads files.");
-        folder = root.open(path, O_RDONLY | O_DIRECTORY);
-        enter(std::move(folder), base_);
     }
 
-    file_page run()
+    // Nothing: there is more to see.
+    std::optional<file_page> go_on(const file_root& root, slice_end until)
     {
-        while (!levels_.empty() && !full_) {
+        constexpr unsigned between_looks = 64;  // at the clock
+        if (!std::exchange(begun_, true)) begin(root);
+        for (unsigned seen = 1; !levels_.empty() && !full_; ++seen) {
             level& top = levels_.back();
             if (top.next == top.items.size())
                 levels_.pop_back();
             else
                 visit(top, top.items[top.next++]);
+            if (seen % between_looks == 0 && slice_end::clock::now() >= until) return std::nullopt;
         }
         if (full_) page_.next_cursor = base64_encode(page_.entries.back().path);
         return std::move(page_);
     }
 
 private:
+    void begin(const file_root& root)
+    {
+        unique_fd folder = root.open(path_, O_PATH);
+        struct stat status {};
+        if (::fstat(folder.get(), &status) == 0 && !S_ISDIR(status.st_mode))
+            path_.refuse("is not a folder; file_read reads files.");
+        folder = root.open(path_, O_RDONLY | O_DIRECTORY);
+        enter(std::move(folder), base_);
+    }
+
     struct level {
         folder_reader reader;
         std::string path;
@@ -118,6 +132,7 @@ private:
         file_entry entry{name, path, type_name(status.st_mode), {}, 0};
         if (!S_ISDIR(status.st_mode)) entry.size = static_cast<std::uint64_t>(status.st_size);
         entry.modified = modified_of(status);
+        if (request_.fits && !request_.fits(entry)) return;
         used_ += cost(entry);
         full_ = !page_.entries.empty() && (page_.entries.size() >= request_.limit || used_ > request_.page_bytes);
         if (!full_) page_.entries.push_back(std::move(entry));
@@ -129,12 +144,16 @@ private:
             page_.depth_limited = page_.depth_limited || levels_.size() >= deepest_listing;
             return;
         }
-        // Beneath the open folder a swapped name leads nowhere. A folder without permission is left out.
+        // Beneath the open folder a swapped name leads nowhere.
         unique_fd inner = file_root::open_beneath(top.reader.descriptor(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-        if (inner) enter(std::move(inner), path);
+        if (inner)
+            enter(std::move(inner), path);
+        else if (errno == EACCES && page_.closed_folder.empty())
+            page_.closed_folder = path;
     }
 
-    const file_list_request& request_;
+    file_list_request request_;
+    file_path path_;
     glob pattern_;
     std::string base_;
     bool recursive_ = false;
@@ -144,14 +163,26 @@ private:
     std::size_t seen_ = 0;
     std::size_t used_ = 0;
     bool full_ = false;
+    bool begun_ = false;
 };
 
 }  // namespace
 
 file_page list_folder(const file_root& root, const file_list_request& request)
 {
-    const file_path path("path", request.path);
-    return walk(root, path, request).run();
+    auto page = walk(request).go_on(root, slice_end::max());
+    return std::move(*page);
+}
+
+// The walk is made in the first slice: reading a pattern takes time, too.
+sliced_work<file_page> list_folder(found_folder folder, file_list_request request)
+{
+    return [folder = std::move(folder), request = std::move(request),
+            under_way = std::make_shared<std::optional<walk>>()](slice_end until) {
+        if (!*under_way) under_way->emplace(request);
+        const file_root root(folder());
+        return (*under_way)->go_on(root, until);
+    };
 }
 
 }  // namespace cmcp

@@ -49,6 +49,16 @@ awaitable<file_content> file_manager::read(caller who, file_read_request request
     co_return co_await pool_->run(who.principal, std::move(work));
 }
 
+awaitable<json::object> file_manager::read(caller who, file_read_request request,
+                                           std::function<json::object(file_content)> describe)
+{
+    const auto use = co_await enter(who, request.path);
+    auto work = [who, request, places = places_, policy = policy_, describe = std::move(describe)] {
+        return describe(read_file(file_root(places->folder(who)), policy, request));
+    };
+    co_return co_await pool_->run(who.principal, std::move(work));
+}
+
 awaitable<std::string> file_manager::bytes(caller who, std::string path)
 {
     const auto use = co_await enter(who, path);
@@ -91,10 +101,8 @@ awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
     const auto use = co_await enter(who, request.path);
     auto workspace = co_await this->workspace(who);
     const auto turn = co_await quota_.begin(who.principal, workspace);
-    auto prepare = [workspace, request = std::move(request), policy = policy_] {
-        return prepare_edit(file_root(workspace), policy, request);
-    };
-    auto edited = co_await pool_->run(who.principal, std::move(prepare));
+    auto prepare = prepare_edit([workspace] { return workspace; }, policy_, std::move(request));
+    auto edited = co_await pool_->run_long(who.principal, std::move(prepare));
     if (quota_.limits(who.principal)) co_await quota_.check(turn, edited.file->unseen());
     auto publish = [edited] { edited.publish(); };
     co_await pool_->run(who.principal, std::move(publish));
@@ -105,14 +113,19 @@ awaitable<edited_file> file_manager::edit(caller who, file_edit_request request)
 awaitable<file_page> file_manager::list(caller who, file_list_request request)
 {
     const auto use = co_await enter(who, request.path);
-    auto page = co_await list_here(std::move(who), std::move(request));
+    auto find = [who, places = places_] { return places->folder(who); };
+    auto work = list_folder(std::move(find), std::move(request));
+    auto page = co_await pool_->run_long(who.principal, std::move(work));
     co_return page;
 }
 
-awaitable<file_page> file_manager::list_here(caller who, file_list_request request)
+awaitable<json::array> file_manager::list_here(caller who, file_list_request request,
+                                               std::function<json::array(file_page)> describe)
 {
-    auto work = [who, request, places = places_] { return list_folder(file_root(places->folder(who)), request); };
-    co_return co_await pool_->run(who.principal, std::move(work));
+    auto find = [who, places = places_] { return places->folder(who); };
+    auto work = then(list_folder(std::move(find), std::move(request)), std::move(describe));
+    auto rows = co_await pool_->run_long(who.principal, std::move(work));
+    co_return rows;
 }
 
 awaitable<> file_manager::remove(caller who, std::string path)

@@ -5,8 +5,10 @@
 #include "files/file_operations.hpp"
 #include "files/workspace_quota.hpp"
 #include "files/workspaces.hpp"
+#include "jsonrpc/json.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,12 +23,20 @@ public:
     file_manager(blocking_pool& pool, const workspaces& places, file_policy policy, limit_of_principal workspace_size);
 
     awaitable<file_content> read(caller who, file_read_request request);
+
+    /// The same as `describe` makes of it on the pool.
+    awaitable<json::object> read(caller who, file_read_request request,
+                                 std::function<json::object(file_content)> describe);
+
     /// All bytes of a file, whatever its extension; FILE_MAX_SIZE_MB holds.
     awaitable<std::string> bytes(caller who, std::string path);
     awaitable<> write(caller who, file_write_request request);
     awaitable<edited_file> edit(caller who, file_edit_request request);  ///< the file has its name
     awaitable<file_page> list(caller who, file_list_request request);
-    awaitable<file_page> list_here(caller who, file_list_request request);  ///< without enter()
+
+    /// The same without enter(), as `describe` makes of it on the pool.
+    awaitable<json::array> list_here(caller who, file_list_request request,
+                                     std::function<json::array(file_page)> describe);
     awaitable<> remove(caller who, std::string path);
     awaitable<> move(caller who, file_move_request request);
 

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "async/sliced_work.hpp"
 #include "files/file_policy.hpp"
 #include "files/file_root.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,15 +47,6 @@ struct file_move_request {
     bool overwrite = false;
 };
 
-struct file_list_request {
-    std::string path = "/";
-    std::string pattern{};  ///< empty: everything; see files/glob.hpp
-    bool recursive = false;
-    std::size_t limit = 1000;          ///< entries a page
-    std::string cursor{};              ///< next_cursor of the page before; empty: the first page
-    std::size_t page_bytes = 200'000;  ///< about so much JSON a page
-};
-
 struct file_entry {
     std::string name;                   ///< raw bytes, as all paths here: perhaps no UTF-8
     std::string path;                   ///< relative to the root
@@ -61,11 +55,22 @@ struct file_entry {
     double modified = 0;                ///< seconds since 1970
 };
 
+struct file_list_request {
+    std::string path = "/";
+    std::string pattern{};  ///< empty: everything; see files/glob.hpp
+    bool recursive = false;
+    std::size_t limit = 1000;                       ///< entries a page
+    std::string cursor{};                           ///< next_cursor of the page before; empty: the first page
+    std::size_t page_bytes = 200'000;               ///< about so much JSON a page
+    std::function<bool(const file_entry&)> fits{};  ///< empty: all entries
+};
+
 struct file_page {
     std::vector<file_entry> entries;  ///< sorted by path, folder by folder
     std::string next_cursor;          ///< empty: this was the last page
     bool depth_limited = false;       ///< folders too deep to go into were left out
     bool count_limited = false;       ///< so many entries that some were not looked at
+    std::string closed_folder;        ///< the first that its permissions kept from being looked into; empty: none
 };
 
 // Each works beneath `root`, blocks on the disk only and throws file_error. Those that change a workspace act on the
@@ -81,6 +86,12 @@ std::string read_bytes(const file_root& root, const file_policy& policy, const f
 /// Lists a folder; does not follow symbolic links below it. A page ends at the limit or where its JSON would grow
 /// beyond `page_bytes`.
 file_page list_folder(const file_root& root, const file_list_request& request);
+
+/// Gives the folder that work is about. Called on the thread that works, because the folder may be made then.
+using found_folder = std::function<std::filesystem::path()>;
+
+/// The same as long work: there may be very many names, and a pattern that takes long for each.
+sliced_work<file_page> list_folder(found_folder folder, file_list_request request);
 
 /// Atomic: the new file takes the place of the old one (whose mode it keeps) in one step. Folders that are missing are
 /// made. Refused: folders, FIFOs, sockets, devices, links that lead out of the root, files that are read-only.

@@ -43,11 +43,15 @@ std::string file_policy::allowed_list() const
     return names.empty() ? "none" : joined(names, ", ");
 }
 
+bool file_policy::allows(std::string_view path) const
+{
+    return any_extension_ || std::find(extensions_.begin(), extensions_.end(), extension_of(path)) != extensions_.end();
+}
+
 void file_policy::check_extension(std::string_view field, std::string_view path, std::string_view advice) const
 {
-    if (any_extension_) return;
+    if (allows(path)) return;
     const std::string extension = extension_of(path);
-    if (std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end()) return;
     const std::string extension_text = extension.empty() ? "a name without extension" : quote_path("." + extension);
     throw file_error(std::string(field) + ": " + extension_text + " is not allowed; FILE_ALLOWED_EXTENSIONS allows " +
                      allowed_list() + std::string(advice) + ".");

@@ -14,9 +14,12 @@ public:
 
     std::uint64_t max_size() const { return max_size_; }  ///< bytes
 
-    /// Throws file_error when the name's last extension (any case) is not allowed; `field` is the argument to name.
-    /// A name without an extension (also ".profile") is allowed only when the empty extension is. `advice` ends the
-    /// sentence.
+    /// Whether the name's last extension (any case) is allowed. A name without one (also ".profile") is only when the
+    /// empty extension is.
+    bool allows(std::string_view path) const;
+
+    /// Throws file_error when the name's last extension is not allowed; `field` is the argument to name. `advice` ends
+    /// the sentence.
     void check_extension(std::string_view field, std::string_view path, std::string_view advice = {}) const;
 
     /// Throws file_error when `size` bytes are more than allowed; `advice` is added to the sentence.

@@ -4,6 +4,7 @@
 #include "posix/unique_fd.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <sys/inotify.h>
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,12 +36,16 @@ constexpr auto pause = std::chrono::milliseconds(50);
 }  // namespace
 
 struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
+    struct observer;
+    using observers = std::multimap<std::string, std::weak_ptr<observer>, std::less<>>;
+
     struct observer {
         std::weak_ptr<state> owner;
         std::string principal;
         int watch = -1;
         std::string name;
         std::function<void()> changed;
+        observers::iterator place;  // among those of the folder, as long as it is watched
 
         observer() = default;
         observer(const observer&) = delete;
@@ -49,15 +55,15 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
             if (const auto kept = owner.lock()) kept->forget(*this);
         }
     };
-    using observers = std::multimap<std::string, std::weak_ptr<observer>, std::less<>>;
 
     state(asio::any_io_executor executor, std::size_t limit) : inotify(executor), most(limit), tasks(executor) {}
 
     void start();
     std::shared_ptr<observer> add(std::string principal, int folder, std::string name, std::function<void()> changed);
     void forget(const observer& gone);
-    void tell(const char* events, std::size_t size);
+    std::vector<std::weak_ptr<observer>> concerned_by(std::string_view events);
 
+    static awaitable<> tell(std::shared_ptr<state> self, std::vector<std::weak_ptr<observer>> concerned);
     static awaitable<> read(std::shared_ptr<state> self);
 
     asio::posix::stream_descriptor inotify;
@@ -93,7 +99,7 @@ std::shared_ptr<file_watch::state::observer> file_watch::state::add(std::string 
     added->watch = watch;
     added->name = std::move(name);
     added->changed = std::move(changed);
-    folders[watch].emplace(added->name, added);
+    added->place = folders[watch].emplace(added->name, added);
     ++count;
     ++shares[added->principal];
     added->owner = weak_from_this();
@@ -106,38 +112,52 @@ void file_watch::state::forget(const observer& gone)
     if (--shares[gone.principal] == 0) shares.erase(gone.principal);
     const auto folder = folders.find(gone.watch);
     if (folder == folders.end()) return;
-    std::erase_if(folder->second, [](const auto& entry) { return entry.second.expired(); });
+    folder->second.erase(gone.place);
     if (!folder->second.empty()) return;
     folders.erase(folder);
     ::inotify_rm_watch(inotify.native_handle(), gone.watch);
 }
 
-// Observers are called at the end, each once, because they may end others.
-void file_watch::state::tell(const char* events, std::size_t size)
+// Those of each entry once, however often it has changed.
+std::vector<std::weak_ptr<file_watch::state::observer>> file_watch::state::concerned_by(std::string_view events)
 {
     std::vector<std::weak_ptr<observer>> concerned;
+    std::set<std::pair<int, std::string_view>> seen;
     const auto collect = [&concerned](auto first, auto last) {
         for (; first != last; ++first) concerned.push_back(first->second);
     };
-    for (std::size_t at = 0; at + sizeof(inotify_event) <= size;) {
+    bool all = false;
+    for (std::size_t at = 0; at + sizeof(inotify_event) <= events.size();) {
         inotify_event event{};
-        std::memcpy(&event, events + at, sizeof event);
-        const char* name = events + at + sizeof event;
+        std::memcpy(&event, events.data() + at, sizeof event);
+        const char* name = events.data() + at + sizeof event;
         at += sizeof event + event.len;
-        if ((event.mask & IN_Q_OVERFLOW) != 0)
-            for (const auto& [watch, observing] : folders) collect(observing.begin(), observing.end());
+        all = all || (event.mask & IN_Q_OVERFLOW) != 0;
         const auto folder = folders.find(event.wd);
         if (folder == folders.end()) continue;
-        if ((event.mask & IN_IGNORED) != 0)
+        if ((event.mask & IN_IGNORED) != 0) {
             folders.erase(folder);  // the folder is gone; the events of its entries came before
-        else if (event.len > 0) {
-            const auto [first, last] = folder->second.equal_range(std::string_view(name, ::strnlen(name, event.len)));
-            collect(first, last);
+            continue;
         }
+        const std::string_view entry(name, ::strnlen(name, event.len));
+        if (event.len == 0 || !seen.emplace(event.wd, entry).second) continue;
+        const auto [first, last] = folder->second.equal_range(entry);
+        collect(first, last);
     }
-    std::set<const observer*> called;
-    for (const auto& each : concerned)
-        if (const auto one = each.lock(); one && called.insert(one.get()).second) one->changed();
+    if (!all) return concerned;
+    concerned.clear();
+    for (const auto& [watch, observing] : folders) collect(observing.begin(), observing.end());
+    return concerned;
+}
+
+// A file may have very many observers; each may end others.
+awaitable<> file_watch::state::tell(std::shared_ptr<state> self, std::vector<std::weak_ptr<observer>> concerned)
+{
+    constexpr std::size_t at_once = 500;
+    for (std::size_t i = 0; i < concerned.size(); ++i) {
+        if (i % at_once == at_once - 1) co_await asio::post(self->inotify.get_executor(), asio::use_awaitable);
+        if (const auto one = concerned[i].lock()) one->changed();
+    }
 }
 
 awaitable<> file_watch::state::read(std::shared_ptr<state> self)
@@ -147,7 +167,8 @@ awaitable<> file_watch::state::read(std::shared_ptr<state> self)
     for (;;) {
         const auto [failure, size] = co_await self->inotify.async_read_some(asio::buffer(events), as_tuple);
         if (failure) co_return;
-        self->tell(events.data(), size);
+        auto concerned = self->concerned_by({events.data(), size});
+        co_await tell(self, std::move(concerned));
         timer.expires_after(pause);
         const auto [stopped] = co_await timer.async_wait(as_tuple);
         if (stopped) co_return;

@@ -12,7 +12,10 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_tokens = 200;
+constexpr std::size_t most_signs = 2000;  // of all alternatives, sets with what they hold
 constexpr std::size_t most_alternatives = 64;
+constexpr std::size_t longest_pattern_read = 32'768;  // bytes, with all words in braces
+constexpr std::ptrdiff_t most_braces = 200;
 
 /// Bytes that are not UTF-8 become characters of their own, so that any name can be matched.
 std::u32string characters(std::string_view text)
@@ -96,10 +99,22 @@ ranges ranges_of_class(std::u32string_view name)
 glob::glob(std::string_view pattern)
 {
     if (pattern.find('\0') != std::string_view::npos) throw file_error("pattern holds a NUL character; leave it out.");
+    if (pattern.size() > longest_pattern_read)
+        throw file_error("pattern is too long; at most " + std::to_string(longest_pattern_read) +
+                         " bytes are allowed.");
+    if (std::ranges::count(pattern, '{') > most_braces)
+        throw file_error("pattern has too many braces; at most " + std::to_string(most_braces) + " are allowed.");
     negated_ = pattern.size() > 1 && pattern.front() == '!';
     if (negated_) pattern.remove_prefix(1);
     expand(std::string(pattern), 0, texts_);
-    for (const auto& text : texts_) alternatives_.push_back(read(text));
+    std::size_t signs = 0;
+    for (const auto& text : texts_) {
+        alternatives_.push_back(read(text));
+        for (const auto& each : alternatives_.back().tokens) signs += 1 + each.ranges.size();
+        if (signs > most_signs)
+            throw file_error("pattern is too long; at most " + std::to_string(most_signs) +
+                             " signs are allowed in all combinations of the words in braces.");
+    }
 }
 
 bool glob::is_deep() const { return std::ranges::any_of(alternatives_, &alternative::deep); }
@@ -128,6 +143,7 @@ glob::alternative glob::read(std::string_view pattern)
         if (into.tokens.size() > most_tokens)
             throw file_error("pattern is too long; at most " + std::to_string(most_tokens) + " signs are allowed.");
     }
+    prepare(into);
     return into;
 }
 
@@ -137,6 +153,9 @@ std::size_t glob::add_stars(alternative& into, const std::u32string& pattern, st
     const bool deep = end - at > 1;
     into.deep = into.deep || deep;
     const bool whole_part = (at == 0 || pattern[at - 1] == U'/') && end < pattern.size() && pattern[end] == U'/';
+    const auto& before = into.tokens;
+    const bool again = before.size() >= 3 && before[before.size() - 3].what == kind::maybe_skip;
+    if (deep && whole_part && again && before.back().character == U'/') return end + 1;  // `**/**/` is `**/`
     if (deep && whole_part) into.tokens.push_back({kind::maybe_skip});
     into.tokens.push_back({deep ? kind::any_depth : kind::any_run});
     return end;
@@ -181,39 +200,87 @@ bool glob::fits(const token& one, char32_t c)
     return std::any_of(one.ranges.begin(), one.ranges.end(), holds) != one.negated;
 }
 
-/// Takes the steps that need no character. They only go forward, so one pass is enough.
-void glob::spread(const std::vector<token>& tokens, std::vector<char>& active)
+glob::places glob::places::later(unsigned by) const
 {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        if (active[i] == 0) continue;
-        const kind what = tokens[i].what;
-        if (what == kind::any_run || what == kind::any_depth || what == kind::maybe_skip) active[i + 1] = 1;
-        if (what == kind::maybe_skip) active[i + 3] = 1;  // over `**` and its slash
+    places moved;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+        moved.words_[i] = words_[i] << by;
+        if (i > 0) moved.words_[i] |= words_[i - 1] >> (64 - by);
+    }
+    return moved;
+}
+
+glob::places glob::places::operator&(const places& other) const
+{
+    places both;
+    for (std::size_t i = 0; i < words_.size(); ++i) both.words_[i] = words_[i] & other.words_[i];
+    return both;
+}
+
+glob::places glob::places::operator|(const places& other) const
+{
+    places any;
+    for (std::size_t i = 0; i < words_.size(); ++i) any.words_[i] = words_[i] | other.words_[i];
+    return any;
+}
+
+void glob::prepare(alternative& one)
+{
+    const auto slash = std::size_t{U'/'};
+    places any, slashes;
+    for (std::size_t i = 0; i < one.tokens.size(); ++i) {
+        const kind what = one.tokens[i].what;
+        (what == kind::any_run || what == kind::any_depth ? one.stars : one.others).add(i);
+        if (what == kind::any_run || what == kind::any_depth || what == kind::maybe_skip) one.empty.add(i);
+        if (what == kind::maybe_skip) one.skips.add(i);
+        if (what == kind::set) {
+            for (std::size_t c = 0; c < one.fitting.size(); ++c)
+                if (fits(one.tokens[i], static_cast<char32_t>(c))) one.fitting[c].add(i);
+        } else if (what == kind::any_depth) {
+            any.add(i), slashes.add(i);
+        } else if (what == kind::any_run || what == kind::any_one) {
+            any.add(i);
+        }
+    }
+    for (std::size_t c = 0; c < one.fitting.size(); ++c) one.fitting[c] = one.fitting[c] | (c == slash ? slashes : any);
+    for (std::size_t i = 0; i < one.tokens.size(); ++i)
+        if (one.tokens[i].what == kind::literal && one.tokens[i].character < one.fitting.size())
+            one.fitting[one.tokens[i].character].add(i);
+}
+
+glob::places glob::fitting(const alternative& one, char32_t c)
+{
+    if (c < one.fitting.size()) return one.fitting[c];
+    places all;
+    for (std::size_t i = 0; i < one.tokens.size(); ++i)
+        if (fits(one.tokens[i], c)) all.add(i);
+    return all;
+}
+
+// Takes the steps that need no character. Few of them stand behind each other.
+glob::places glob::spread(const alternative& one, places active)
+{
+    for (;;) {
+        const auto more =
+            active | (active & one.empty).later(1) | (active & one.skips).later(3);  // over `**` and its slash
+        if (more == active) return active;
+        active = more;
     }
 }
 
 // All possible places in the pattern are followed at once, so that many stars need no backtracking.
 bool glob::matches(const alternative& one, const std::u32string& text)
 {
-    const auto& tokens = one.tokens;
-    std::vector<char> active(tokens.size() + 1, 0);
-    std::vector<char> next(active.size(), 0);
-    active[0] = 1;
-    spread(tokens, active);
-    for (char32_t c : text) {
-        std::fill(next.begin(), next.end(), 0);
-        bool alive = false;
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            if (active[i] == 0 || !fits(tokens[i], c)) continue;
-            const kind what = tokens[i].what;
-            next[what == kind::any_run || what == kind::any_depth ? i : i + 1] = 1;
-            alive = true;
-        }
-        if (!alive) return false;
-        active.swap(next);
-        spread(tokens, active);
+    places active;
+    active.add(0);
+    active = spread(one, active);
+    for (const char32_t c : text) {
+        const auto passed = active & fitting(one, c);
+        if (!passed.any()) return false;
+        const auto stay = passed & one.stars;
+        active = spread(one, stay | (passed & one.others).later(1));
     }
-    return active.back() != 0;
+    return active.has(one.tokens.size());
 }
 
 bool glob::matches(std::string_view text) const

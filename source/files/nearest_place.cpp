@@ -1,15 +1,19 @@
 #include "files/text_edits.hpp"
+#include "text/find_text.hpp"
 #include "text/utf8_text.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
 #include <bitset>
+#include <limits>
+#include <unordered_map>
 
 namespace cmcp {
 
 namespace {
 
 constexpr std::size_t longest_shown = 160;
+constexpr std::size_t most_compared = 1 << 20;  // bytes: a sentence is not worth more
 
 using lines = std::vector<std::string_view>;
 
@@ -52,24 +56,50 @@ struct run_of_lines {
     std::size_t length = 0;  // lines that are the same
 };
 
-// The first and last line that are wanted may be parts of lines.
-template <class Line>
-bool same(const Line& line, const Line& wanted, std::size_t number, std::size_t count)
+// For each place of `text` how many of its elements from there on are those that `wanted` begins with (Gusfield's Z
+// algorithm, which takes linear time).
+std::vector<std::size_t> same_beginnings(const std::vector<std::size_t>& text, const std::vector<std::size_t>& wanted)
 {
-    const std::string_view text(line), part(wanted);
-    if (count == 1) return text.find(part) != std::string_view::npos;
-    if (number == 0) return text.ends_with(part);
-    return number + 1 == count ? text.starts_with(part) : text == part;
+    std::vector<std::size_t> all(wanted);
+    all.push_back(std::numeric_limits<std::size_t>::max());  // the number of no line
+    all.insert(all.end(), text.begin(), text.end());
+    std::vector<std::size_t> same(all.size(), 0);
+    std::size_t begin = 0, end = 0;  // of the known part that reaches furthest
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (i < end) same[i] = std::min(end - i, same[i - begin]);
+        while (i + same[i] < all.size() && all[same[i]] == all[i + same[i]]) ++same[i];
+        if (i + same[i] > end) begin = i, end = i + same[i];
+    }
+    same.erase(same.begin(), same.begin() + static_cast<std::ptrdiff_t>(wanted.size() + 1));
+    return same;
 }
 
+// The first and last line that are wanted may be parts of lines.
 template <class Line>
 run_of_lines longest_run(const std::vector<Line>& text, const std::vector<Line>& wanted)
 {
     run_of_lines best;
+    if (wanted.size() == 1) {
+        const auto holds = [&](const Line& line) { return find_text(line, wanted[0]) != std::string_view::npos; };
+        const auto first = std::ranges::find_if(text, holds);
+        if (first != text.end()) best = {static_cast<std::size_t>(first - text.begin()), 1};
+        return best;
+    }
+    std::unordered_map<std::string_view, std::size_t> numbers;
+    const auto numbered = [&numbers](auto begin, auto end) {
+        std::vector<std::size_t> all;
+        for (; begin != end; ++begin) all.push_back(numbers.emplace(*begin, numbers.size()).first->second);
+        return all;
+    };
+    const auto middle = numbered(wanted.begin() + 1, wanted.end() - 1);
+    const auto same = same_beginnings(numbered(text.begin(), text.end()), middle);
     for (std::size_t begin = 0; begin < text.size(); ++begin) {
-        std::size_t length = 0;
-        while (length < wanted.size() && begin + length < text.size() &&
-               same(text[begin + length], wanted[length], length, wanted.size()))
+        if (!std::string_view(text[begin]).ends_with(wanted.front())) continue;
+        std::size_t length = 1;
+        if (begin + 1 < text.size()) length += same[begin + 1];
+        const auto last = begin + length;
+        if (length == middle.size() + 1 && last < text.size() &&
+            std::string_view(text[last]).starts_with(wanted.back()))
             ++length;
         if (length > best.length) best = {begin, length};
     }
@@ -125,7 +155,7 @@ bool differ_in_returns(std::string_view text, std::string_view wanted)
     std::string a(text), b(wanted);
     std::erase(a, '\r');
     std::erase(b, '\r');
-    return a.find(b) != std::string::npos;
+    return find_text(a, b) != std::string_view::npos;
 }
 
 }  // namespace
@@ -133,6 +163,8 @@ bool differ_in_returns(std::string_view text, std::string_view wanted)
 std::string nearest_place(std::string_view text, std::string_view wanted)
 {
     if (text.empty()) return "The file is empty.";
+    text = text.substr(0, most_compared);
+    wanted = wanted.substr(0, most_compared);
     const auto text_lines = split(text, '\n'), wanted_lines = split(wanted, '\n');
     const auto plain_text = plain_lines(text_lines), plain_wanted = plain_lines(wanted_lines);
     const auto loose = longest_run(plain_text, plain_wanted);

@@ -1,6 +1,7 @@
 #include "files/text_edits.hpp"
 
 #include "files/file_error.hpp"
+#include "text/find_text.hpp"
 
 #include <algorithm>
 
@@ -9,8 +10,6 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_lines_told = 10;
-
-enum class line_ending { lf, crlf, mixed };
 
 line_ending ending_of(std::string_view text)
 {
@@ -39,7 +38,8 @@ std::string with_ending(std::string_view text, line_ending wanted)
 std::vector<std::size_t> places_of(std::string_view text, std::string_view wanted)
 {
     std::vector<std::size_t> places;
-    for (auto at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, at + wanted.size()))
+    for (auto at = find_text(text, wanted); at != std::string_view::npos;
+         at = find_text(text, wanted, at + wanted.size()))
         places.push_back(at);
     return places;
 }
@@ -92,19 +92,27 @@ std::vector<std::size_t> places_for(std::string_view text, const text_edit& edit
 
 edited_text with_edits(std::string text, const std::vector<text_edit>& edits)
 {
+    edits_in_steps all(std::move(text), edits);
+    while (!all.done()) all.step();
+    return std::move(all).result();
+}
+
+edits_in_steps::edits_in_steps(std::string text, const std::vector<text_edit>& edits)
+    : edits_(edits), ending_(ending_of(text))
+{
     if (edits.empty()) throw file_error("edits is empty; give at least one edit.");
-    edited_text result;
-    const auto ending = ending_of(text);
-    for (std::size_t number = 0; number < edits.size(); ++number) {
-        text_edit edit = edits[number];
-        edit.old_text = with_ending(edit.old_text, ending);
-        edit.new_text = with_ending(edit.new_text, ending);
-        const auto places = places_for(text, edit, number);
-        text = replaced_at(text, places, edit);
-        result.replaced += places.size();
-    }
-    result.text = std::move(text);
-    return result;
+    result_.text = std::move(text);
+}
+
+void edits_in_steps::step()
+{
+    text_edit edit = edits_[next_];
+    edit.old_text = with_ending(edit.old_text, ending_);
+    edit.new_text = with_ending(edit.new_text, ending_);
+    const auto places = places_for(result_.text, edit, next_);
+    result_.text = replaced_at(result_.text, places, edit);
+    result_.replaced += places.size();
+    ++next_;
 }
 
 }  // namespace cmcp

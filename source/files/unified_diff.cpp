@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cmcp {
@@ -29,6 +31,17 @@ side lines_of(std::string_view text)
     return lines;
 }
 
+// The lines of both texts by number, the same for the same text, so that each is compared once and not in each round.
+using numbered_lines = std::vector<std::size_t>;
+
+numbered_lines numbers_of(const side& lines, std::unordered_map<std::string_view, std::size_t>& known)
+{
+    numbered_lines numbers;
+    numbers.reserve(lines.size());
+    for (const auto line : lines) numbers.push_back(known.emplace(line, known.size()).first->second);
+    return numbers;
+}
+
 // A line of both texts, of the first or of the second.
 enum class step : char { keep = ' ', drop = '-', add = '+' };
 using script = std::vector<step>;
@@ -38,7 +51,7 @@ using reach = std::vector<std::ptrdiff_t>;  // the furthest line of `before` on 
 // Myers, "An O(ND) Difference Algorithm and Its Variations": the greedy forward search, with the reach of each round.
 class shortest_script {
 public:
-    shortest_script(const side& before, const side& after) : before_(before), after_(after) {}
+    shortest_script(const numbered_lines& before, const numbered_lines& after) : before_(before), after_(after) {}
 
     // Empty where more than `most_changes` are needed.
     script find()
@@ -54,7 +67,7 @@ public:
     }
 
 private:
-    static std::ptrdiff_t size(const side& lines) { return static_cast<std::ptrdiff_t>(lines.size()); }
+    static std::ptrdiff_t size(const numbered_lines& lines) { return static_cast<std::ptrdiff_t>(lines.size()); }
     std::ptrdiff_t& at(reach& of, std::ptrdiff_t diagonal) const
     {
         return of[static_cast<std::size_t>(middle_ + diagonal)];
@@ -102,13 +115,13 @@ private:
         return steps;
     }
 
-    const side& before_;
-    const side& after_;
+    const numbered_lines& before_;
+    const numbered_lines& after_;
     std::ptrdiff_t middle_ = 0;
     std::vector<reach> rounds_;
 };
 
-script replace_all(const side& before, const side& after)
+script replace_all(const numbered_lines& before, const numbered_lines& after)
 {
     script steps(before.size(), step::drop);
     steps.insert(steps.end(), after.size(), step::add);
@@ -116,15 +129,17 @@ script replace_all(const side& before, const side& after)
 }
 
 // The lines that both texts begin and end with need no search.
-script difference(const side& before, const side& after)
+script difference(const side& old_lines, const side& new_lines)
 {
+    std::unordered_map<std::string_view, std::size_t> known;
+    const auto before = numbers_of(old_lines, known), after = numbers_of(new_lines, known);
     const auto shorter = std::min(before.size(), after.size());
     std::size_t first = 0, last = 0;
     while (first < shorter && before[first] == after[first]) ++first;
     while (last < shorter - first && before[before.size() - 1 - last] == after[after.size() - 1 - last]) ++last;
-    const auto middle_of = [&](const side& lines) {
-        return side(lines.begin() + static_cast<std::ptrdiff_t>(first),
-                    lines.end() - static_cast<std::ptrdiff_t>(last));
+    const auto middle_of = [&](const numbered_lines& lines) {
+        return numbered_lines(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                              lines.end() - static_cast<std::ptrdiff_t>(last));
     };
     const auto left = middle_of(before), right = middle_of(after);
     auto middle = shortest_script(left, right).find();

@@ -48,13 +48,7 @@ bool stands_for_itself(unsigned char c)
 bool is_readable(const file_policy& policy, const file_entry& entry)
 {
     if (entry.type != "file" || *entry.size > policy.max_size()) return false;
-    if (valid_utf8_length(entry.path) != entry.path.size()) return false;
-    try {
-        policy.check_extension("path", entry.path);
-        return true;
-    } catch (const file_error&) {
-        return false;
-    }
+    return valid_utf8_length(entry.path) == entry.path.size() && policy.allows(entry.path);
 }
 
 json::object describe(const file_entry& entry)
@@ -142,15 +136,17 @@ json::array workspace_resources::templates() const
 
 awaitable<json::array> workspace_resources::list(const caller& who)
 {
-    json::array all;
     file_list_request request;
     request.recursive = true;
-    do {
-        file_page page = co_await files_.list_here(who, request);  // each server lists what it has
-        for (const auto& entry : page.entries)
-            if (all.size() < most_listed && is_readable(files_.policy(), entry)) all.push_back(describe(entry));
-        request.cursor = std::move(page.next_cursor);
-    } while (!request.cursor.empty() && all.size() < most_listed);
+    request.limit = most_listed;
+    request.page_bytes = std::numeric_limits<std::size_t>::max();
+    request.fits = [policy = files_.policy()](const file_entry& entry) { return is_readable(policy, entry); };
+    auto describe_all = [](file_page page) {
+        json::array all;
+        for (const auto& entry : page.entries) all.push_back(describe(entry));
+        return all;
+    };
+    auto all = co_await files_.list_here(who, std::move(request), std::move(describe_all));  // each lists what it has
     co_return all;
 }
 
@@ -158,19 +154,22 @@ awaitable<std::optional<json::object>> workspace_resources::contents(caller who,
 {
     const bool text = request.encoding == "utf-8";
     const bool part = request.limit.has_value();
-    json::object contents;
-    contents["mimeType"] = media_type_of(request.path, text ? "text/plain" : "application/octet-stream");
-    try {
-        file_content file = co_await files_.read(std::move(who), std::move(request));
+    const std::string type(media_type_of(request.path, text ? "text/plain" : "application/octet-stream"));
+    auto describe = [text, part, type](file_content file) {
+        json::object contents{{"mimeType", type}};
         contents[text ? "text" : "blob"] = file.content;
         json::object about{{"size", file.size}};
         if (file.next_offset) about["next_offset"] = *file.next_offset;
         if (file.next_line) about["next_line"] = *file.next_line;
         if (part) contents["_meta"] = std::move(about);
+        return contents;
+    };
+    try {
+        auto contents = co_await files_.read(std::move(who), std::move(request), std::move(describe));
+        co_return contents;
     } catch (const file_not_text&) {
         co_return std::nullopt;
     }
-    co_return contents;
 }
 
 awaitable<std::optional<json::object>> workspace_resources::text_or_bytes(caller who, file_read_request request)

@@ -15,11 +15,7 @@ class bounded_log {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// `also` is told the count, too.
-    explicit bounded_log(std::string_view summary, std::uint64_t most = 10, void (*also)(std::uint64_t) = nullptr)
-        : summary_(summary), most_(most), also_(also)
-    {
-    }
+    explicit bounded_log(std::string_view summary, std::uint64_t most = 10) : summary_(summary), most_(most) {}
 
     /// Whether another event may be written. Otherwise the event is counted.
     bool may_write(clock::time_point now = clock::now())
@@ -38,15 +34,12 @@ public:
     void settle(clock::time_point now = clock::now())
     {
         if (left_out_ == 0 || now - begun_ < std::chrono::seconds(1)) return;
-        const auto count = std::exchange(left_out_, 0);
-        warning(summary_, {{"count", count}});
-        if (also_ != nullptr) also_(count);
+        warning(summary_, {{"count", std::exchange(left_out_, 0)}});
     }
 
 private:
     std::string_view summary_;
     std::uint64_t most_;
-    void (*also_)(std::uint64_t);
     clock::time_point begun_{};
     std::uint64_t written_ = 0;
     std::uint64_t left_out_ = 0;

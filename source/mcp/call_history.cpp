@@ -12,6 +12,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t longest_line = 120;
+constexpr std::size_t longest_looked_at = 8 * 1024;  // for the line
 constexpr std::size_t longest_sentence = 1000;
 constexpr std::size_t most_denied = 8;
 
@@ -43,7 +44,7 @@ std::string first_line_of(const json::object& arguments)
     constexpr std::array<std::string_view, 8> main_arguments{"code",  "command", "text",      "url",
                                                              "query", "path",    "file_path", "packages"};
     for (const auto name : main_arguments) {
-        auto text = view_of(arguments, name);
+        auto text = view_of(arguments, name).substr(0, longest_looked_at);
         const auto begin = text.find_first_not_of(" \r\n\t");
         if (begin == std::string_view::npos) continue;
         text.remove_prefix(begin);

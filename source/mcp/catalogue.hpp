@@ -18,6 +18,8 @@
 
 namespace cmcp {
 
+class blocking_pool;
+
 /// All that the server offers.
 struct catalogue {
     server_identity identity;
@@ -31,7 +33,8 @@ struct catalogue {
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
     call_history history;
-    other_nodes* nodes = nullptr;  ///< outlives this; null: this server is alone
+    std::weak_ptr<blocking_pool> pool;  ///< as in core_limits
+    other_nodes* nodes = nullptr;       ///< outlives this; null: this server is alone
 
     std::string instructions_for(const caller& who) const { return instruct ? instruct(who) : identity.instructions; }
 

@@ -13,6 +13,8 @@ namespace cmcp {
 
 namespace {
 
+constexpr std::size_t most_begun_at_once = 200;
+
 outgoing acknowledgement(const change_filter& filter, const json::value& subscription)
 {
     json::object meta;
@@ -89,7 +91,7 @@ void change_hub::add(const std::shared_ptr<watcher>& whom, const change& what)
     if (!who || !who->initialized || !who->general) return;
     whom->pending.insert(what);
     if (std::exchange(whom->telling, true)) return;
-    tasks_.spawn("tell a session what changed", tell(whom));
+    begin([this, whom] { return tell(whom); });
 }
 
 awaitable<> change_hub::tell(std::shared_ptr<watcher> whom)
@@ -147,7 +149,31 @@ void change_hub::add(const std::shared_ptr<change_listener>& whom, const change&
 {
     whom->pending.insert(what);
     if (std::exchange(whom->telling, true)) return;
-    tasks_.spawn("tell a listener what changed", tell(whom));
+    begin([this, whom] { return tell(whom); });
+}
+
+// A change may concern very many clients: others have their turn in between.
+void change_hub::begin(std::function<awaitable<>()> telling)
+{
+    if (begun_now_ == 0 && waiting_.empty()) tasks_.spawn("tell others what changed", begin_others());
+    if (++begun_now_ <= most_begun_at_once)
+        tasks_.spawn("tell what changed", telling());
+    else
+        waiting_.push_back(std::move(telling));
+}
+
+awaitable<> change_hub::begin_others()
+{
+    for (bool more = true; more;) {
+        co_await asio::post(asio::use_awaitable);
+        begun_now_ = 0;
+        for (; !waiting_.empty() && begun_now_ < most_begun_at_once; ++begun_now_) {
+            const auto next = std::move(waiting_.front());
+            waiting_.pop_front();
+            tasks_.spawn("tell what changed", next());
+        }
+        more = begun_now_ != 0;
+    }
 }
 
 awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)

@@ -6,6 +6,7 @@
 #include "mcp/message_sink.hpp"
 #include "mcp/session.hpp"
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ private:
 
     void add(const std::shared_ptr<watcher>& whom, const change& what);
     void add(const std::shared_ptr<change_listener>& whom, const change& what);
+    void begin(std::function<awaitable<>()> telling);
+    awaitable<> begin_others();
     awaitable<> tell(std::shared_ptr<watcher> whom);
     awaitable<> tell(std::shared_ptr<change_listener> whom);
     outgoing next_for(change_listener& whom) const;
@@ -64,6 +67,8 @@ private:
     std::size_t cleanup_at_ = 64;
     std::unordered_set<std::shared_ptr<change_listener>> listeners_;
     bool closed_ = false;
+    std::deque<std::function<awaitable<>()>> waiting_;  // tellings that begin in a later step of the loop
+    std::size_t begun_now_ = 0;                         // in this step
     task_group tasks_;
 };
 

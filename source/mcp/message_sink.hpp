@@ -1,8 +1,10 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "jsonrpc/json.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -15,6 +17,11 @@ struct outgoing {
     kind what = kind::notification;
     int error_code = 0;     ///< of an error response, so that a transport can choose its HTTP status
     std::string request{};  ///< the id that a response answers, as JSON
+
+    // In place of the text, for a sink that takes values.
+    std::optional<json::object> result{};  ///< of a response
+    std::string method{};                  ///< of a notification
+    json::object params{};                 ///< the same
 };
 
 /// Sends JSON-RPC messages to one peer, in order. Streamable HTTP, HTTP+SSE and stdio implement it.
@@ -25,6 +32,10 @@ public:
 
     /// Returns false when the peer is gone for good and the message was dropped (no later send can succeed either).
     virtual awaitable<bool> send(outgoing message) = 0;
+
+    /// Whether send() is given results and notifications as they are, because the sink writes them in a form of its
+    /// own.
+    virtual bool takes_values() const { return false; }
 
     /// For a sink that answers one request: the transport may end the stream and let the client resume it
     /// (SSE polling of revision 2025-11-25). Does nothing elsewhere.

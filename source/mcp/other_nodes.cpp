@@ -154,7 +154,7 @@ public:
         node_ = node;
         result_ = co_await nodes_.call(request_, std::move(node), params_);
         request_.facts.failed = flag_of(result_, "isError");
-        request_.facts.note_content(result_);
+        request_.facts.bytes = call_facts::bytes_in(result_);
     }
 
     awaitable<std::optional<std::string>> find_again(std::string node) override
@@ -198,11 +198,25 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
     co_return describe_tool_result(std::move(failed), *request.who, offered.format, reader);
 }
 
+namespace {
+
+// Another server would not know that code asks, so what code may not reach elsewhere is not asked for there.
+bool is_kept_here(const served_request& request, const catalogue& offered)
+{
+    const auto* from = request.who->code.get();
+    if (from == nullptr) return false;
+    if (is_about_workspace(request, offered)) return !from->workspace;
+    return !from->sandboxes || !from->network;
+}
+
+}  // namespace
+
 awaitable<std::string> node_of(const served_request& request, const catalogue& offered)
 {
     std::string node;
     if (offered.nodes == nullptr) co_return node;
     if (request.passed_on) co_return node_of_passed_on(request, offered);
+    if (is_kept_here(request, offered)) co_return node;
     if (request.method == "tools/call") node = node_of_call(request.params, offered);
     if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
     if (request.method == "resources/read") {

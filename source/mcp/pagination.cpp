@@ -40,18 +40,20 @@ std::size_t offset_of(std::string_view list, const json::object& params, std::si
 
 json::object page_of(json::array items, std::string_view list, const json::object& params)
 {
-    const auto begin = offset_of(list, params, items.size());
-    const auto end = std::min(items.size(), begin + page_size);
+    return page_of(
+        items.size(), [&items](std::size_t i) { return std::move(items[i]); }, list, params);
+}
+
+json::object page_of(std::size_t count, const std::function<json::value(std::size_t)>& item, std::string_view list,
+                     const json::object& params)
+{
+    const auto begin = offset_of(list, params, count);
+    const auto end = std::min(count, begin + page_size);
     json::object page;
-    if (begin == 0 && end == items.size()) {
-        page[list] = std::move(items);
-        return page;
-    }
-    json::array part;
+    json::array& part = page[list].emplace_array();
     part.reserve(end - begin);
-    for (auto i = begin; i < end; ++i) part.push_back(std::move(items[i]));
-    page[list] = std::move(part);
-    if (end < items.size()) page["nextCursor"] = cursor_at(list, end);
+    for (auto i = begin; i < end; ++i) part.push_back(item(i));
+    if (end < count) page["nextCursor"] = cursor_at(list, end);
     return page;
 }
 

@@ -195,10 +195,10 @@ void tell_rest(json::object& object, const shortener& shortened, const result_re
         const bool named = object.contains("output_uri");
         object[named ? "rest_uri" : "output_uri"] = "workspace:///" + path;
         object[named ? "rest_path" : "output_path"] = path;
-        object["output_size"] = rest.text.size();
+        object["output_size"] = rest.size;
         sentence.append(sentence.empty() ? "" : "; ").append(rest.member.empty() ? "the whole result" : rest.member);
         sentence.append(": file_read ").append(path).append(" or resources/read, by offset or line");
-    } else if (!rest.text.empty()) {
+    } else if (rest.size != 0) {
         sentence.append(sentence.empty() ? "" : "; ").append("the rest could not be kept: ask for less at a time");
     }
     if (!sentence.empty()) object["left_out"] = sentence;
@@ -228,6 +228,7 @@ result_rest rest_of(const tool_result& result, std::size_t limit)
     const bool one = largest && size - json_size(largest->value()) < limit / 2;
     if (one) rest.member = largest->key();
     rest.text = one ? std::string(largest->value().get_string()) : result_text(result.structured);
+    rest.size = rest.text.size();
     return rest;
 }
 

@@ -32,9 +32,10 @@ std::size_t result_limit_of(const tool_definition& tool, json::object& arguments
 
 /// The part of a result that `limit` bytes have no room for: to be kept before the result is shortened.
 struct result_rest {
-    bool needed = false;  ///< the result is too long
-    std::string text;     ///< to keep; empty: the result names a file that has it
-    std::string member;   ///< the one text that is too long; empty: it is the result as a whole
+    bool needed = false;   ///< the result is too long
+    std::string text;      ///< to keep; empty: the result names a file that has it
+    std::string member;    ///< the one text that is too long; empty: it is the result as a whole
+    std::size_t size = 0;  ///< of the text, which may have been given away
 };
 
 result_rest rest_of(const tool_result& result, std::size_t limit);

@@ -53,8 +53,9 @@ struct tool_definition {
     task_use tasks = task_use::never;
     gathered_list gathers{};
     unnamed_subject about = unnamed_subject::none;
-    bool for_code_alone = false;  ///< only programs of sandboxes know it
-    std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
+    bool keeps_to_network = false;  ///< code in a sandbox reaches by it what the sandbox's own network reaches
+    bool for_code_alone = false;    ///< only programs of sandboxes know it
+    std::string size_argument{};    ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 
 /// How a call ended. `structured` is sent as structuredContent and, where `content` has no text, also as text in front

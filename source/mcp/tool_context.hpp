@@ -8,6 +8,8 @@
 
 namespace cmcp {
 
+class blocking_pool;
+
 /// The context that a tool or a prompt is called in, beside its arguments. Lives as long as the call.
 struct tool_context {
     const caller& who;
@@ -16,6 +18,7 @@ struct tool_context {
     json::object input_responses;         ///< 2026-07-28: answers to an earlier input_required, by key
     std::string request_state;            ///< 2026-07-28: verified state of an earlier input_required; empty: none
     std::size_t result_limit = 24 << 10;  ///< bytes of JSON that the result may have; more is shortened
+    blocking_pool* pool = nullptr;        ///< for work on large data; null: none
 };
 
 }  // namespace cmcp

@@ -1,14 +1,21 @@
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
+#include "async/sized_work.hpp"
+#include "identity/quotas.hpp"
+#include "jsonrpc/json_reader.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/lenient_arguments.hpp"
+#include "mcp/long_arguments.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
 #include "mcp/result_budget.hpp"
 #include "metrics/registry.hpp"
+#include "text/utf8_text.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -16,7 +23,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
 
@@ -45,22 +54,93 @@ void check_task_use(const tool_definition& definition, served_request& call)
 // Cut, because the answer must not grow with what the call brought along.
 void tell_ignored(tool_result& result, const std::vector<std::string>& names)
 {
-    constexpr std::size_t most_told = 10;
     constexpr std::size_t longest_name = 100;
     json::array shown;
-    for (const auto& name : names)
-        if (shown.size() < most_told) shown.emplace_back(name.substr(0, longest_name));
+    for (const auto& name : names) shown.emplace_back(utf8_prefix(name, longest_name));
     if (!result.content.empty())
         result.content.push_back(
             json::object{{"type", "text"}, {"text", "Arguments that are not known: " + jsonrpc::write_json(shown)}});
     if (result.content.empty() || !result.structured.empty()) result.structured["ignored_arguments"] = std::move(shown);
 }
 
+// A result on its way to what its caller is sent. What there is no room for is kept in between, where it can be.
+class finishing {
+public:
+    finishing(tool_result result, std::size_t limit, const caller& who, result_format format, result_reader reader)
+        : result_(std::move(result)), limit_(limit), format_(format), reader_(reader)
+    {
+        who_.protocol = who.protocol;
+        who_.client_info = json::object(who.client_info, json::storage_ptr());
+    }
+
+    void measure() { rest_ = rest_of(result_, limit_); }
+    std::string take_rest() { return std::exchange(rest_.text, {}); }
+    bool has_rest() const { return !rest_.text.empty(); }
+
+    /// `path`: where the rest is kept; empty: nowhere.
+    void describe(const std::string& path)
+    {
+        if (rest_.needed) shorten(result_, limit_, rest_, path);
+        described_ = describe_tool_result(std::move(result_), who_, format_, reader_);
+        bytes_ = call_facts::bytes_in(described_);
+    }
+
+    std::size_t bytes() const { return bytes_; }
+    json::object take() { return std::move(described_); }
+
+private:
+    tool_result result_;
+    std::size_t limit_;
+    caller who_;  // as far as the form depends on it
+    result_format format_;
+    result_reader reader_;
+    result_rest rest_;
+    json::object described_;
+    std::size_t bytes_ = 0;
+};
+
+bool is_large(const tool_result& result)
+{
+    return jsonrpc::is_larger(result.structured, most_on_loop) || jsonrpc::is_larger(result.content, most_on_loop);
+}
+
+// The pool's threads take no memory of the message, which others may use meanwhile.
+tool_result in_own_memory(tool_result result)
+{
+    tool_result own;
+    own.structured = std::move(result.structured);
+    own.content = std::move(result.content);
+    own.meta = std::move(result.meta);
+    own.is_error = result.is_error;
+    return own;
+}
+
+awaitable<json::object> described_by_pool(catalogue& offered, served_request& call, blocking_pool& pool,
+                                          std::shared_ptr<finishing> result)
+{
+    const std::string principal = call.who->principal;
+    auto look = [result, keeps = offered.keeper != nullptr && may_use(*call.who, {})] {
+        result->measure();
+        if (!keeps || !result->has_rest()) result->describe(std::string());
+    };
+    co_await pool.run(principal, std::move(look));
+    if (offered.keeper != nullptr && result->has_rest() && may_use(*call.who, {})) {
+        auto path = co_await offered.keeper->keep(*call.who, result->take_rest());
+        auto describe = [result, path = std::move(path)] { result->describe(path); };
+        co_await pool.run(principal, std::move(describe));
+    }
+    call.facts.bytes = result->bytes();
+    co_return result->take();
+}
+
 awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result result, std::size_t limit,
                                  result_rest rest)
 {
     std::string path;
-    if (offered.keeper && !rest.text.empty()) path = co_await offered.keeper->keep(std::move(who), rest.text);
+    if (offered.keeper && !rest.text.empty() && may_use(who, {})) {
+        std::string text = std::exchange(rest.text, {});
+        path = co_await offered.keeper->keep(std::move(who), std::move(text));
+    }
     shorten(result, limit, rest, path);
     co_return result;
 }
@@ -68,11 +148,9 @@ awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result res
 // The model is told in the result, because a client may take an error of the protocol for the end of the server.
 tool_result told_to_wait(std::chrono::milliseconds wait)
 {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
-    auto result = tool_failure("Too many calls in a minute: your quota of calls is used up. Call again in " +
-                               std::to_string(seconds) + (seconds == 1 ? " second." : " seconds."));
+    auto result = tool_failure(quotas::refusal_of_call(wait));
     result.structured["error_type"] = "RateLimited";
-    result.structured["retry_after"] = seconds;
+    result.structured["retry_after"] = quotas::seconds_to_wait(wait);
     return result;
 }
 
@@ -156,26 +234,36 @@ awaitable<> gather(catalogue& offered, served_request& call, gathered_list list,
 
 awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
-    json::array tools;
-    for (const auto* item : offered.tools.listed(*call.who))
-        tools.push_back(describe_tool(item->definition(), *call.who, offered.format));
-    co_return page_of(std::move(tools), "tools", call.params);
+    const auto tools = offered.tools.listed(*call.who);
+    const auto describe = [&](std::size_t i) {
+        return json::value(describe_tool(tools[i]->definition(), *call.who, offered.format));
+    };
+    co_return page_of(tools.size(), describe, "tools", call.params);
 }
 
 // Models write the arguments as text, and some clients pass that on unread.
 json::object arguments_of(const json::object& params)
 {
-    auto read = jsonrpc::read_value(view_of(params, "arguments"));
+    const auto text = view_of(params, "arguments");
+    auto read = text.empty() ? std::nullopt : jsonrpc::read_bounded(text, {.depth = 256});
     return read && read->is_object() ? std::move(read->get_object()) : optional_object(params, "arguments");
+}
+
+// The arguments of a long message, which are not copied on the io thread.
+json::object taken_arguments(json::object& params)
+{
+    auto* const sent = params.if_contains("arguments");
+    return sent != nullptr && sent->is_object() ? std::move(sent->get_object()) : arguments_of(params);
 }
 
 awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
     auto& facts = call.facts;
     const auto name = required_string(call.params, "name");
-    auto& wanted = known_tool(offered, name, call.is_code);
+    auto& wanted = known_tool(offered, name, call.who->code != nullptr);
     check_task_use(wanted.definition(), call);
-    auto arguments = arguments_of(call.params);
+    auto* const pool = call.is_long ? offered.pool.lock().get() : nullptr;
+    auto arguments = pool != nullptr ? taken_arguments(call.params) : arguments_of(call.params);
     facts.note_arguments(arguments);
     auto wait = no_wait;
     if (offered.begin_call) wait = co_await offered.begin_call(call.who->principal, !call.passed_on);
@@ -184,7 +272,20 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         facts.note_result(refused);
         co_return describe_tool_result(std::move(refused), *call.who, offered.format);
     }
-    auto misfit = call.is_program ? std::string() : offered.tools.validate(name, arguments);
+    std::string misfit;
+    std::vector<std::string> ignored;
+    if (pool != nullptr) {
+        auto payer = call.who->principal;
+        auto rules = offered.tools.rules_of(name);
+        auto fitted =
+            co_await fit_on_pool(*pool, std::move(payer), std::move(rules), std::move(arguments), call.is_program);
+        call.params["arguments"] = std::move(fitted.sent);
+        arguments = std::move(fitted.arguments);
+        misfit = std::move(fitted.misfit);
+        ignored = std::move(fitted.ignored);
+    } else if (!call.is_program) {
+        misfit = offered.tools.validate(name, arguments);
+    }
     if (!misfit.empty()) {
         // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
         if (call.who->protocol < revision::v2025_11_25)
@@ -195,7 +296,8 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     tool_figures figures(offered.history, call.who->principal, name);
     const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
     call.context->result_limit = limit;
-    const auto ignored = take_out_unknown(arguments, wanted.definition().input_schema);
+    call.context->pool = offered.pool.lock().get();
+    if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
     tool_result result;
     bool ended_early = false;
     loop_steps::name(wanted.definition().name.c_str());
@@ -210,8 +312,9 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         result = result_of_early_end(call.ended_because());
     }
     const auto& list = wanted.definition().gathers;
-    if (offered.nodes != nullptr && !call.passed_on && !list.member.empty() && !result.is_error)
-        co_await gather(offered, call, list, result);
+    const bool has_others =
+        offered.nodes != nullptr && !call.passed_on && (!call.who->code || call.who->code->sandboxes);
+    if (has_others && !list.member.empty() && !result.is_error) co_await gather(offered, call, list, result);
     if (offered.end_call && !wanted.definition().annotations.read_only) co_await offered.end_call(call.who->principal);
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
@@ -219,11 +322,17 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     offered.history.note_run(call.who->principal, result.structured, [&] {
         return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
     });
+    const auto reader = call.is_program ? result_reader::program : result_reader::model;
+    if (auto* const shared = offered.pool.lock().get(); shared != nullptr && is_large(result)) {
+        auto large =
+            std::make_shared<finishing>(in_own_memory(std::move(result)), limit, *call.who, offered.format, reader);
+        auto sent = co_await described_by_pool(offered, call, *shared, std::move(large));
+        co_return sent;
+    }
     if (auto rest = rest_of(result, limit); rest.needed)
         result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
-    const auto reader = call.is_program ? result_reader::program : result_reader::model;
     auto described = describe_tool_result(std::move(result), *call.who, offered.format, reader);
-    facts.note_content(described);
+    facts.bytes = call_facts::bytes_in(described);
     co_return described;
 }
 

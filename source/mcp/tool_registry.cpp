@@ -1,9 +1,6 @@
 #include "mcp/tool_registry.hpp"
 
-#include "jsonrpc/write_json.hpp"
-#include "mcp/dropped_arguments.hpp"
-#include "mcp/lenient_arguments.hpp"
-#include "mcp/schema_validator.hpp"
+#include "mcp/argument_rules.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,33 +9,8 @@ namespace cmcp {
 
 struct tool_registry::entry {
     tool* item;
-    schema_validator schema;
+    std::shared_ptr<const argument_rules> rules;
 };
-
-namespace {
-
-// A sentence of the validator begins with: argument `name` or argument `name[2].member`.
-std::string_view argument_in(std::string_view sentence)
-{
-    const auto begin = sentence.find('`');
-    if (begin == std::string_view::npos) return {};
-    const auto name = sentence.substr(begin + 1);
-    return name.substr(0, name.find_first_of(".[`"));
-}
-
-std::string with_advice(std::string misfit, const json::object& schema, const json::object& arguments)
-{
-    constexpr std::size_t most_named = 5;
-    auto rest = arguments;
-    auto unknown = take_out_unknown(rest, schema);
-    unknown.resize(std::min(unknown.size(), most_named));
-    for (const auto& name : unknown) misfit += "; `" + name.substr(0, 100) + "` is not known";
-    const auto example = example_arguments(schema, argument_in(misfit));
-    if (!example.empty()) misfit += "; for example: " + jsonrpc::write_json(example);
-    return misfit;
-}
-
-}  // namespace
 
 tool_registry::tool_registry() = default;
 
@@ -49,13 +21,13 @@ void tool_registry::add(std::unique_ptr<tool> item)
     const auto& definition = item->definition();
     if (find(definition.name)) throw std::invalid_argument("a tool named " + definition.name + " exists already");
     try {
-        by_name_.emplace(definition.name, entry{item.get(), schema_validator(open_schema(definition.input_schema))});
+        by_name_.emplace(definition.name, entry{item.get(), std::make_shared<const argument_rules>(definition)});
     } catch (const std::invalid_argument& failure) {
         throw std::invalid_argument("tool " + definition.name + ": " + failure.what());
     }
     const bool usable = item->obstacle().empty();
     (usable ? tools_ : unusable_).push_back(std::move(item));
-    if (usable && listener_) listener_();
+    if (usable) changed();
 }
 
 void tool_registry::remove(std::string_view name)
@@ -66,7 +38,7 @@ void tool_registry::remove(std::string_view name)
     by_name_.erase((*position)->definition().name);
     removed_.push_back(std::move(*position));
     tools_.erase(position);
-    if (listener_) listener_();
+    changed();
 }
 
 tool* tool_registry::find(std::string_view name) const
@@ -85,16 +57,16 @@ std::vector<const tool*> tool_registry::listed(const caller& who) const
     return shown;
 }
 
+std::shared_ptr<const argument_rules> tool_registry::rules_of(std::string_view name) const
+{
+    const auto known = by_name_.find(name);
+    return known == by_name_.end() ? nullptr : known->second.rules;
+}
+
 std::string tool_registry::validate(std::string_view name, json::object& arguments) const
 {
     const auto known = by_name_.find(name);
-    if (known == by_name_.end()) return {};
-    const auto& definition = known->second.item->definition();
-    const auto& schema = definition.input_schema;
-    take_as_meant(arguments, schema);
-    auto misfit = known->second.schema.check(arguments);
-    if (!misfit.empty()) return with_advice(std::move(misfit), schema, arguments);
-    return definition.annotations.read_only ? std::string() : dropped_arguments(arguments, schema);
+    return known == by_name_.end() ? std::string() : known->second.rules->validate(arguments);
 }
 
 }  // namespace cmcp

@@ -3,6 +3,7 @@
 #include "mcp/tool.hpp"
 #include "mcp/tool_profiles.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace cmcp {
+
+class argument_rules;
 
 /// The tools on offer, in the order in which they were added. A tool with an obstacle is not offered, but who calls it
 /// all the same is answered by it.
@@ -33,6 +36,9 @@ public:
     std::string validate(std::string_view name, json::object& arguments) const;
     std::string validate(std::string_view name, json::object&& arguments) const { return validate(name, arguments); }
 
+    /// The arguments that a tool takes, for work on another thread. Null: there is no such tool.
+    std::shared_ptr<const argument_rules> rules_of(std::string_view name) const;
+
     /// Code in sandboxes calls tools.
     void give_to_code() { code_has_tools_ = true; }
     bool code_has_tools() const { return code_has_tools_; }
@@ -40,8 +46,12 @@ public:
     /// The definition of a tool is another now.
     void changed() const
     {
+        ++changes_;
         if (listener_) listener_();
     }
+
+    /// How often the tools or a definition have changed: what was made of them before is out of date.
+    std::uint64_t changes() const { return changes_; }
 
     /// Called after add, remove or changed once the server runs (notifications/tools/list_changed).
     void on_change(std::function<void()> listener) { listener_ = std::move(listener); }
@@ -58,6 +68,7 @@ private:
     tool_profiles profiles_;
     bool code_has_tools_ = false;
     std::function<void()> listener_;
+    mutable std::uint64_t changes_ = 0;
 };
 
 }  // namespace cmcp

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <type_traits>
 
 namespace cmcp::metrics {
 
 namespace {
+
+constexpr std::size_t lines_in_part = 2000;
+constexpr std::size_t lines_of_head = 3;
 
 void append_number(std::string& out, double value)
 {
@@ -27,8 +31,8 @@ void append_escaped(std::string& out, std::string_view value)
     }
 }
 
-// `key` holds the values, each with a NUL behind it. `bound`: the further label `le`.
-std::string label_text(const std::vector<std::string>& names, std::string_view key, std::string_view bound = {})
+// `key` holds the values, each with a NUL behind it. Without braces.
+std::string label_text(const std::vector<std::string>& names, std::string_view key)
 {
     std::string text;
     for (const auto& name : names) {
@@ -38,8 +42,21 @@ std::string label_text(const std::vector<std::string>& names, std::string_view k
         text += '"';
         key.remove_prefix(end == std::string_view::npos ? key.size() : end + 1);
     }
-    if (!bound.empty()) text.append(text.empty() ? "" : ",").append("le=\"").append(bound).append("\"");
-    return text.empty() ? text : "{" + text + "}";
+    return text;
+}
+
+std::string in_braces(const std::string& labels) { return labels.empty() ? labels : "{" + labels + "}"; }
+
+// "0.005"
+const std::vector<std::string>& bound_texts()
+{
+    static const auto texts = [] {
+        std::vector<std::string> all;
+        for (const double bound : histogram::bounds()) append_number(all.emplace_back(), bound);
+        all.emplace_back("+Inf");
+        return all;
+    }();
+    return texts;
 }
 
 void append_line(std::string& out, std::string_view name, std::string_view labels, double value)
@@ -49,26 +66,41 @@ void append_line(std::string& out, std::string_view name, std::string_view label
     out += '\n';
 }
 
-void append_members(std::string& out, const std::string& name, const family<histogram>& from)
+void append_member(std::string& out, const std::string& name, const std::string& labels, const histogram& member)
 {
-    for (const auto& [key, member] : from.members()) {
-        std::uint64_t below = 0;
-        for (std::size_t i = 0; i < member.buckets().size(); ++i) {
-            below += member.buckets()[i];
-            std::string bound = "+Inf";
-            if (i < histogram::bounds().size()) append_number(bound = "", histogram::bounds()[i]);
-            append_line(out, name + "_bucket", label_text(from.labels(), key, bound), static_cast<double>(below));
-        }
-        append_line(out, name + "_sum", label_text(from.labels(), key), member.sum());
-        append_line(out, name + "_count", label_text(from.labels(), key), static_cast<double>(member.count()));
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < member.buckets().size(); ++i) {
+        below += member.buckets()[i];
+        out.append(name).append("_bucket{").append(labels).append(labels.empty() ? "" : ",").append("le=\"");
+        out.append(bound_texts()[i]).append("\"} ");
+        append_number(out, static_cast<double>(below));
+        out += '\n';
     }
+    append_line(out, name + "_sum", in_braces(labels), member.sum());
+    append_line(out, name + "_count", in_braces(labels), static_cast<double>(member.count()));
 }
 
 template <class Metric>
-void append_members(std::string& out, const std::string& name, const family<Metric>& from)
+void append_member(std::string& out, const std::string& name, const std::string& labels, const Metric& member)
 {
-    for (const auto& [key, member] : from.members())
-        append_line(out, name, label_text(from.labels(), key), member.value());
+    append_line(out, name, in_braces(labels), member.value());
+}
+
+// Behind the member `last`, which moves on. False: there are more.
+template <class Metric>
+bool append_family(std::string& out, const std::string& name, const family<Metric>& from, std::string& last,
+                   std::size_t& room)
+{
+    constexpr std::size_t lines = std::is_same_v<Metric, histogram> ? 20 : 1;
+    // No key is empty but that of the only member of a family without labels.
+    auto next = last.empty() ? from.members().begin() : from.members().upper_bound(last);
+    for (; next != from.members().end(); ++next) {
+        if (room < lines) return false;
+        room -= lines;
+        append_member(out, name, label_text(from.labels(), next->first), next->second);
+        last = next->first;
+    }
+    return true;
 }
 
 }  // namespace
@@ -134,16 +166,39 @@ void registry::remove(const void* owner)
 std::string registry::text(std::string_view left_out) const
 {
     std::string out;
-    for (const auto& each : entries_) {
-        if (!left_out.empty() && each.name.starts_with(left_out)) continue;
-        out.append("# HELP ").append(each.name).append(" ").append(each.help).append("\n");
-        out.append("# TYPE ").append(each.name).append(" ").append(each.type).append("\n");
-        if (each.counters != nullptr) append_members(out, each.name, *each.counters);
-        if (each.gauges != nullptr) append_members(out, each.name, *each.gauges);
-        if (each.histograms != nullptr) append_members(out, each.name, *each.histograms);
-        if (each.read) append_line(out, each.name, {}, each.read());
+    place at;
+    while (append_part(out, at, left_out)) {
     }
     return out;
+}
+
+bool registry::append_members(std::string& out, const entry& from, std::string& last, std::size_t& room)
+{
+    if (from.counters != nullptr) return append_family(out, from.name, *from.counters, last, room);
+    if (from.gauges != nullptr) return append_family(out, from.name, *from.gauges, last, room);
+    if (from.histograms != nullptr) return append_family(out, from.name, *from.histograms, last, room);
+    if (from.read) append_line(out, from.name, {}, from.read());
+    return true;
+}
+
+bool registry::append_part(std::string& out, place& at, std::string_view left_out) const
+{
+    // An entry that went meanwhile moves the others; the one that has begun ends as it is then.
+    if (!at.name.empty() && (at.entry >= entries_.size() || entries_[at.entry].name != at.name)) at.name.clear();
+    for (std::size_t room = lines_in_part; at.entry < entries_.size(); ++at.entry, at.name.clear()) {
+        const auto& each = entries_[at.entry];
+        if (!left_out.empty() && each.name.starts_with(left_out)) continue;
+        if (room < lines_of_head) return true;
+        if (at.name.empty()) {
+            room -= lines_of_head;
+            out.append("# HELP ").append(each.name).append(" ").append(each.help).append("\n");
+            out.append("# TYPE ").append(each.name).append(" ").append(each.type).append("\n");
+            at.name = each.name;
+            at.member.clear();
+        }
+        if (!append_members(out, each, at.member, room)) return true;
+    }
+    return false;
 }
 
 registry& all()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -92,6 +93,17 @@ public:
     /// All figures but those whose names begin so.
     std::string text(std::string_view left_out = {}) const;
 
+    /// Where a text that is made in parts goes on.
+    struct place {
+        std::size_t entry = 0;
+        std::string name{};    ///< of the entry; empty: it has not begun
+        std::string member{};  ///< the last of it that is written
+    };
+
+    /// Appends a part of text() of a few hundred lines. False: it was the last one. Figures may come and go between
+    /// parts.
+    bool append_part(std::string& out, place& at, std::string_view left_out) const;
+
 private:
     struct entry {
         std::string name, help, type;
@@ -101,6 +113,7 @@ private:
         const void* owner = nullptr;
         std::function<double()> read = {};
     };
+    static bool append_members(std::string& out, const entry& from, std::string& last, std::size_t& room);
     template <class Metric>
     family<Metric>& find(std::deque<family<Metric>>& kept, family<Metric>* entry::*member, std::string_view name,
                          std::string_view help, std::string_view type, std::initializer_list<const char*> labels);

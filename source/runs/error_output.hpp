@@ -23,7 +23,7 @@ enum class module_source {
 
 /// A sentence that says how to get the module that a Python run did not find, read from the last line of what it
 /// printed as errors; empty: no module was missing.
-std::string missing_module_hint(const std::string& errors, module_source from);
+std::string missing_module_hint(std::string_view errors, module_source from);
 
 /// The run that a hint is about.
 struct hint_subject {
@@ -33,16 +33,9 @@ struct hint_subject {
     bool failed;                      ///< its exit code was not 0
 };
 
-/// A sentence that names the limit that the error output shows to be reached, with its value and its setting; empty: no
-/// line is a sure sign of one.
-std::string limit_hint(std::string_view errors, const hint_subject& of);
-
 /// The one hint that a result has: on a missing module, a limit, a tool that does it better, or a command that there is
-/// not. All but the limits only where the run failed; empty: there is nothing to say.
+/// not. All but the limits only where the run failed; empty: there is nothing to say. Of a long output its beginning
+/// and its end are looked at.
 std::string hint_on(std::string_view errors, const std::vector<std::string>& denied, const hint_subject& of);
-
-/// A sentence that names the tool of sandboxes that does what a command failed to do: it wanted a package from the
-/// network, or a terminal. Empty: neither its error output nor what was refused is a sure sign of that.
-std::string better_tool_hint(std::string_view errors, const std::vector<std::string>& denied);
 
 }  // namespace cmcp

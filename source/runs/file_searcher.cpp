@@ -241,8 +241,14 @@ awaitable<file_matches> file_searcher::search(std::string principal, std::filesy
     check_end_of_search(end, output);
     const auto note = why_incomplete(end, output.out.size());
     auto read = [printed = std::move(output.out), wanted, what, room, columns = ripgrep_] {
-        const auto files = read_search(
-            printed, [&wanted](std::string_view path) { return wanted.fit(path); }, columns);
+        // A file has many lines, and they come together.
+        std::string last;
+        bool fitted = wanted.fit(last);
+        const auto fits = [&](std::string_view path) {
+            if (path != last) fitted = wanted.fit(last = path);
+            return fitted;
+        };
+        const auto files = read_search(printed, fits, columns);
         return page_of(files, what.offset, what.limit, room);
     };
     auto page = co_await pool_.run(std::move(principal), std::move(read));

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 namespace cmcp {
@@ -133,8 +134,9 @@ std::vector<std::string> page_arguments(std::size_t page, std::string form)
 
 }  // namespace
 
-file_viewer::file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission)
-    : interpreter_(config.python_interpreter), backend_(backend), admission_(admission)
+file_viewer::file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission,
+                         blocking_pool& pool)
+    : interpreter_(config.python_interpreter), backend_(backend), admission_(admission), pool_(pool)
 {
 }
 
@@ -150,7 +152,13 @@ awaitable<std::string> file_viewer::run(std::string caller, sandbox::run_request
 
 awaitable<json::object> file_viewer::ask_python(std::string caller, json::object options, std::string bytes)
 {
-    auto request = request_for_view(jsonrpc::write_json(options) + "\n" + bytes);
+    auto write_input = [options, read = std::make_shared<std::string>(std::move(bytes))] {
+        auto own = options;
+        if (own.contains("charset")) own["charset"] = guess_charset(beginning_of_text(*read));
+        return jsonrpc::write_json(own) + "\n" + *read;
+    };
+    auto input = co_await pool_.run(caller, std::move(write_input));
+    auto request = request_for_view(std::move(input));
     start_python(request, python_home::none, interpreter_);
     request.script = std::string(view_file);
     const auto text = co_await run(std::move(caller), std::move(request));
@@ -163,9 +171,10 @@ awaitable<file_view> file_viewer::view_image(std::string caller, std::string byt
 {
     if (!image_type(bytes).empty() && !is_large(bytes)) co_return as_it_is(bytes);
     json::object options{{"kind", "image"}, {"longest_side", longest_side}, {"most_bytes", most_image_bytes}};
-    const auto answer = co_await ask_python(std::move(caller), std::move(options), bytes);
     const bool can_be_sent = !image_type(bytes).empty() && bytes.size() <= most_image_bytes;
-    if (answer.contains("missing") && can_be_sent) co_return as_it_is(bytes);
+    const std::string as_file = can_be_sent ? bytes : std::string();
+    const auto answer = co_await ask_python(std::move(caller), std::move(options), std::move(bytes));
+    if (answer.contains("missing") && can_be_sent) co_return as_it_is(as_file);
     if (!answer.contains("image"))
         throw file_error(
             "Images that are large or of a rare kind cannot be shown on this machine: install the Debian package "
@@ -214,7 +223,7 @@ awaitable<file_view> file_viewer::view(std::string caller, std::string name, std
     if (kind.empty())
         throw file_error("Images, PDF and tables (csv, tsv, xlsx) can be shown; read another file as text.");
     json::object options{{"kind", kind}, {"page", page}};
-    if (kind != "xlsx") options["charset"] = guess_charset(beginning_of_text(bytes));
+    if (kind != "xlsx") options["charset"] = "";  // to be guessed
     const auto answer = co_await ask_python(std::move(caller), std::move(options), std::move(bytes));
     file_view view;
     view.table = text_of(answer, "table");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
@@ -32,7 +33,7 @@ struct file_view {
 class file_viewer {
 public:
     /// All must outlive this.
-    file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission);
+    file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission, blocking_pool& pool);
 
     /// `page` counts from 1: pages of PDF, of tables fifty rows each. Throws file_error.
     awaitable<file_view> view(std::string caller, std::string name, std::string bytes, std::size_t page);
@@ -49,6 +50,7 @@ private:
     std::string interpreter_;
     sandbox::backend& backend_;
     run_admission& admission_;
+    blocking_pool& pool_;
 };
 
 }  // namespace cmcp

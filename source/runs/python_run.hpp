@@ -48,6 +48,7 @@ public:
 
     const std::string& interpreter() const { return interpreter_; }
     const run_terms& terms() const { return terms_; }
+    blocking_pool& pool() const { return runs_.pool(); }
 
     /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
     static sandbox::zygote_options zygote(const settings& config, std::string path);

@@ -70,6 +70,8 @@ public:
     awaitable<run_outcome> collect(request_io& io, output_place where, std::optional<std::size_t> max_output,
                                    collected_work work) const;
 
+    blocking_pool& pool() const { return pool_; }
+
 private:
     awaitable<run_outcome> run_here(caller who, request_io& io, sandbox::run_request request, run_options options);
 

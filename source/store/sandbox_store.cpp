@@ -127,6 +127,12 @@ std::vector<sandbox_record> sandbox_store::passing()
     return db_.prepare(sandboxes_where("passing")).records<sandbox_record>();
 }
 
+std::vector<sandbox_record> sandbox_store::passing(std::string_view owner, std::string_view session)
+{
+    return db_.prepare(sandboxes_where("owner = ? AND session = ? AND passing"), owner, session)
+        .records<sandbox_record>();
+}
+
 std::size_t sandbox_store::count(std::string_view owner)
 {
     auto row = db_.prepare("SELECT count(*) FROM sandboxes WHERE owner = ? AND status <> 'deleting'", owner);
@@ -219,6 +225,28 @@ void sandbox_store::remove_snapshot(std::string_view id)
 std::vector<snapshot_record> sandbox_store::all_snapshots()
 {
     return db_.prepare("SELECT * FROM snapshots").records<snapshot_record>();
+}
+
+std::vector<listed_sandbox> sandbox_store::listing(const std::filesystem::path& file, std::string_view owner)
+{
+    struct package {
+        std::string sandbox, name, version;
+        auto columns() { return std::tie(sandbox, name, version); }
+    };
+    database db(file);
+    std::vector<listed_sandbox> all;
+    std::map<std::string_view, listed_sandbox*> known;
+    auto rows = db.prepare(sandboxes_where("owner = ? ORDER BY created, rowid"), owner);
+    for (auto& each : rows.records<sandbox_record>()) all.push_back({std::move(each), {}});
+    for (auto& each : all) known.emplace(each.record.id, &each);
+    auto packages = db.prepare(
+        "SELECT sandbox, packages.name, version FROM packages JOIN sandboxes ON sandboxes.id = sandbox WHERE owner = ? "
+        "ORDER BY packages.name",
+        owner);
+    for (auto& each : packages.records<package>())
+        if (const auto of = known.find(each.sandbox); of != known.end())
+            of->second->packages.emplace_back(std::move(each.name), std::move(each.version));
+    return all;
 }
 
 void sandbox_store::checkpoint(const std::filesystem::path& file) { database(file).checkpoint(); }

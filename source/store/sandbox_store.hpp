@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -42,6 +43,12 @@ struct snapshot_record {
     std::uint64_t disk = 0;
 
     auto columns() { return std::tie(id, owner, sandbox, name, created, disk); }
+};
+
+/// A sandbox with the packages that are installed in it, by name with version.
+struct listed_sandbox {
+    sandbox_record record;
+    std::vector<std::pair<std::string, std::string>> packages;
 };
 
 /// The order of a choice; the latest used and the largest come first.
@@ -97,7 +104,8 @@ public:
 
     /// From now on the sandbox belongs to this session.
     void hold(std::string_view id, std::string_view session, bool passing);
-    std::vector<sandbox_record> passing();
+    std::vector<sandbox_record> passing();  ///< all that end with their sessions
+    std::vector<sandbox_record> passing(std::string_view owner, std::string_view session);  ///< with this one
 
     std::vector<sandbox_record> used_before(double when, std::string_view status);
 
@@ -113,6 +121,9 @@ public:
     std::vector<snapshot_record> all_snapshots();
 
     const std::filesystem::path& file() const { return file_; }
+    /// list() with packages, on its own connection: there may be very many, and another thread reads them.
+    static std::vector<listed_sandbox> listing(const std::filesystem::path& file, std::string_view owner);
+
     static void checkpoint(const std::filesystem::path& file);  ///< on its own connection; blocks
 
 private:

@@ -3,6 +3,7 @@
 #include "text/number.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace cmcp {
 
@@ -31,7 +32,7 @@ void sse_parser::feed(std::string_view bytes)
 void sse_parser::line(std::string_view text)
 {
     if (text.empty()) {
-        last_id_ = next_id_;
+        if (std::exchange(id_is_new_, false)) last_id_ = next_id_;
         if (has_data_) on_event_(name_.empty() ? std::string_view("message") : name_, data_);
         name_.clear();
         data_.clear();
@@ -48,7 +49,10 @@ void sse_parser::line(std::string_view text)
 void sse_parser::field(std::string_view name, std::string_view value)
 {
     if (name == "event") name_ = value;
-    if (name == "id" && value.find('\0') == std::string_view::npos) next_id_ = std::string(value);
+    if (name == "id" && value.find('\0') == std::string_view::npos) {
+        next_id_ = std::string(value);
+        id_is_new_ = true;
+    }
     if (name == "retry")
         if (const auto number = read_number<std::uint32_t>(value)) retry_ = std::chrono::milliseconds(*number);
     if (name != "data") return;

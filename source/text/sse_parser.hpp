@@ -40,6 +40,7 @@ private:
     std::string data_;
     std::optional<std::string> next_id_, last_id_;
     std::optional<std::chrono::milliseconds> retry_;
+    bool id_is_new_ = false;
     bool has_data_ = false;
     bool after_cr_ = false;
 };

@@ -82,9 +82,11 @@ std::vector<event_log::event> event_log::after(const event_id& id) const
     return events;
 }
 
-void event_log::forget_before(std::chrono::steady_clock::time_point when)
+std::size_t event_log::forget_before(std::chrono::steady_clock::time_point when, std::size_t most)
 {
-    while (!events_.empty() && events_.front().when < when) drop_oldest();
+    std::size_t forgotten = 0;
+    for (; forgotten < most && !events_.empty() && events_.front().when < when; ++forgotten) drop_oldest();
+    return forgotten;
 }
 
 }  // namespace cmcp

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <list>
 #include <memory>
 #include <string>
@@ -35,7 +36,9 @@ public:
     /// more comes an error that says so.
     std::vector<event> after(const event_id& id) const;
 
-    void forget_before(std::chrono::steady_clock::time_point when);
+    /// At most so many; gives their number.
+    std::size_t forget_before(std::chrono::steady_clock::time_point when,
+                              std::size_t most = std::numeric_limits<std::size_t>::max());
     std::size_t bytes() const { return bytes_; }
 
 private:

@@ -1,5 +1,6 @@
 #include "transport/lost_response.hpp"
 
+#include "jsonrpc/broken_text.hpp"
 #include "jsonrpc/message.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/rpc_error.hpp"
@@ -7,12 +8,18 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 namespace cmcp {
 
 namespace {
 
-// To read a longer one would hold the loop.
-constexpr std::size_t longest_read = 4 << 20;
+// Of a longer one the facts are looked for in its text: to read all of it would hold the loop.
+constexpr std::size_t longest_read = 64 << 10;
+constexpr std::size_t longest_looked_at = 4 << 20;
 constexpr std::size_t most_facts = 24;
 constexpr std::size_t longest_fact = 300;
 constexpr std::size_t longest_end = 600;
@@ -48,6 +55,63 @@ json::object outcome_of(const json::object& result)
     return outcome;
 }
 
+std::string_view raw_member(std::string_view object, std::string_view name)
+{
+    for (const auto& [quoted, value] : jsonrpc::raw_members(object))
+        if (quoted.size() == name.size() + 2 && quoted.substr(1, name.size()) == name) return value;
+    return {};
+}
+
+// The text may be cut within a character or an escape, which ends a few bytes later.
+std::string end_of_raw_text(std::string_view quoted)
+{
+    constexpr std::size_t most_of_raw = 2 * longest_end, longest_escape = 12;
+    if (quoted.size() < 2) return {};
+    const std::string tail(quoted.substr(quoted.size() - std::min(quoted.size() - 1, most_of_raw)));
+    for (std::size_t cut = 0; cut <= std::min(longest_escape, tail.size() - 1); ++cut) {
+        boost::system::error_code no_text;
+        const auto read = json::parse('"' + tail.substr(cut), no_text);
+        if (!no_text && read.is_string())
+            return std::string(utf8_suffix(std::string_view(read.get_string()), longest_end));
+    }
+    return {};
+}
+
+json::object outcome_in_long(std::string_view result)
+{
+    json::object outcome;
+    outcome["isError"] = raw_member(result, "isError") == "true";
+    for (const auto& [quoted, value] : jsonrpc::raw_members(raw_member(result, "structuredContent"))) {
+        if (outcome.size() >= most_facts) break;
+        boost::system::error_code unreadable;
+        const auto read = value.size() <= longest_fact ? json::parse(value, unreadable) : json::value();
+        if (!unreadable && is_fact(read)) outcome[quoted.substr(1, quoted.size() - 2)] = read;
+    }
+    const auto blocks = jsonrpc::members_in_broken(raw_member(result, "content"), 64);
+    for (const auto block : blocks.value_or(std::vector<std::string_view>())) {
+        if (raw_member(block, "type") != "\"text\"") continue;
+        if (auto end = end_of_raw_text(raw_member(block, "text")); !end.empty()) outcome["end_of_text"] = end;
+        break;
+    }
+    return outcome;
+}
+
+// Nothing where the response is none with a result, or too long.
+std::optional<json::object> outcome_of_response(std::string_view response)
+{
+    if (response.size() > longest_looked_at) return std::nullopt;
+    if (response.size() > longest_read) {
+        const auto result = raw_member(response, "result");
+        return result.starts_with('{') ? std::optional(outcome_in_long(result)) : std::nullopt;
+    }
+    boost::system::error_code unreadable;
+    const auto read = json::parse(response, unreadable);
+    const auto* message = unreadable ? nullptr : read.if_object();
+    const auto* result = message == nullptr ? nullptr : message->if_contains("result");
+    if (result == nullptr || !result->is_object()) return std::nullopt;
+    return outcome_of(result->get_object());
+}
+
 std::string file_of(const json::object& outcome)
 {
     for (const auto* name : {"output_path", "rest_path", "output_uri", "rest_uri", "path"})
@@ -63,15 +127,10 @@ std::string lost_response(const std::string& request, std::string_view response)
     data["type"] = "ResponseLost";
     data["bytes"] = response.size();
     std::string advice = " Call it again if you need its output.";
-    boost::system::error_code unreadable;
-    const auto read = response.size() <= longest_read ? json::parse(response, unreadable) : json::value();
-    const auto* message = read.if_object();
-    const auto* result = message == nullptr ? nullptr : message->if_contains("result");
-    if (result != nullptr && result->is_object()) {
-        auto outcome = outcome_of(result->get_object());
-        if (const auto file = file_of(outcome); !file.empty())
+    if (auto outcome = outcome_of_response(response)) {
+        if (const auto file = file_of(*outcome); !file.empty())
             advice = " Its output is in " + file + ", which file_read reads.";
-        data["outcome"] = std::move(outcome);
+        data["outcome"] = std::move(*outcome);
     }
     const rpc_error error(rpc_code::server_error,
                           "The request has ended, but its response of " + std::to_string(response.size()) +

@@ -1,10 +1,15 @@
+#include "http/authenticator.hpp"
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
+#include "text/encodings.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rest_routes.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -91,12 +96,59 @@ json::object paths_of(const router& routes, const http_request& asked_by)
     return paths;
 }
 
-awaitable<> serve_openapi(exchange& x, const router& routes, const tool_registry& tools)
+// The documents that were asked for last. One depends on the tools that are shown alone, and takes long to make.
+class kept_documents {
+public:
+    struct document {
+        std::string tools;  // that it is about
+        std::string text, tag;
+    };
+
+    std::shared_ptr<const document> of(const http_request& asked_by, const router& routes, const tool_registry& tools)
+    {
+        const auto about = tools_shown(asked_by, tools);
+        const auto known = std::ranges::find(documents_, about, [](const auto& each) { return each->tools; });
+        if (known != documents_.end()) {
+            std::rotate(documents_.begin(), known, known + 1);
+            return documents_.front();
+        }
+        auto fresh = std::make_shared<document>();
+        fresh->tools = about;
+        fresh->text = jsonrpc::write_json(openapi_document(routes, asked_by));
+        fresh->tag = '"' + sha256_hex(fresh->text).substr(0, 32) + '"';
+        if (documents_.size() == most) documents_.pop_back();
+        documents_.insert(documents_.begin(), fresh);
+        return fresh;
+    }
+
+private:
+    static constexpr std::size_t most = 16;
+
+    static std::string tools_shown(const http_request& asked_by, const tool_registry& tools)
+    {
+        caller who;
+        who.principal = asked_by.principal;
+        who.scopes = shown_scopes(asked_by);
+        who.profile = profile_of(asked_by);
+        std::string all =
+            std::to_string(tools.changes()) + (asked_by.filled_parameter("profile") ? " tools:" : " all:");
+        for (const auto* each : tools.listed(who)) all.append(each->definition().name).append(" ");
+        return sha256_hex(all);
+    }
+
+    std::vector<std::shared_ptr<const document>> documents_;
+};
+
+awaitable<> serve_openapi(exchange& x, const router& routes, const tool_registry& tools, kept_documents& kept)
 {
     if (auto unknown = refuse_profile(x.request(), tools)) return x.reply(std::move(*unknown));
+    const auto document = kept.of(x.request(), routes, tools);
     http_reply reply;
-    reply.body = jsonrpc::write_json(openapi_document(routes, x.request()));
-    reply.with("Cache-Control", "no-cache");
+    reply.with("Cache-Control", "no-cache").with("ETag", document->tag);
+    if (x.request().header("if-none-match").value_or("") == document->tag)
+        reply.status = 304;
+    else
+        reply.body = document->text;
     return x.reply(std::move(reply));
 }
 
@@ -119,7 +171,8 @@ void add_openapi_route(router& routes, const tool_registry& tools)
 {
     routes.add({.methods = {"GET", "HEAD"},
                 .path = "/openapi.json",
-                .serve = [&routes, &tools](exchange& x) { return serve_openapi(x, routes, tools); },
+                .serve = [&routes, &tools, kept = std::make_shared<kept_documents>()](
+                             exchange& x) { return serve_openapi(x, routes, tools, *kept); },
                 .by_browser = true});
 }
 

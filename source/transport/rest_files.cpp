@@ -288,6 +288,7 @@ void add_file_routes(router& routes, file_gateway& files)
                 .needs = scope::files,
                 .body = route_body::streamed,
                 .audit = route_audit::calls,
+                .counts = route_counts::changes,
                 .handle = named_sandbox,
                 .by_browser = true,
                 .operations = describe_upload});

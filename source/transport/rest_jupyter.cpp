@@ -11,6 +11,7 @@ void add_jupyter_routes(router& routes, jupyter_gateway& kernels, websocket_regi
                     .needs = scope_set(scope::run) | scope::files,  // notebooks run, and are saved
                     .body = route_body::any,
                     .audit = route_audit::calls,
+                    .counts = route_counts::changes,
                     .jupyter = true});
 }
 

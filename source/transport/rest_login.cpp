@@ -24,7 +24,7 @@ constexpr std::size_t longest_error = 200;
 struct login_pages {
     ui_sources from;
     code_flow flow;
-    log::bounded_log refusals{"logins_refused_more", 10, record_refused_logins};
+    log::bounded_log refusals{"logins_refused_more"};
 };
 
 using login_pages_ptr = std::shared_ptr<login_pages>;
@@ -44,8 +44,8 @@ http_reply logged_in(login_pages& self, const http_request& request, const login
 
 void note_failed_login(login_pages& self, const http_request& request, std::string_view reason)
 {
-    if (!self.refusals.may_write()) return;
     record_refused_login(request, reason);
+    if (!self.refusals.may_write()) return;
     log::warning("login_refused", {{"request", request.id},
                                    {"peer", request.address},
                                    {"method", request.method},

@@ -37,30 +37,31 @@ int busy_status(const json::object& result)
 
 }  // namespace
 
-json::object rest_object(const json::object& result)
+json::object rest_object(json::object result)
 {
     json::object object;
-    if (const auto* structured = result.if_contains("structuredContent");
-        structured != nullptr && structured->is_object()) {
-        object = structured->get_object();
+    if (auto* structured = result.if_contains("structuredContent"); structured != nullptr && structured->is_object()) {
+        object = std::move(structured->get_object());
         auto images = object.contains("file_links") ? json::array() : images_of(result);
         if (!images.empty()) object["images"] = std::move(images);
         return object;
     }
-    if (const auto* content = result.if_contains("content")) object["content"] = *content;
+    if (auto* content = result.if_contains("content")) object["content"] = std::move(*content);
     return object;
 }
 
-int rest_status(const json::object& result, const json::object& object)
+namespace {
+
+int rest_status(int busy, bool failed, const json::object& object)
 {
-    if (const int busy = busy_status(result)) return busy;
-    const auto* failed = result.if_contains("isError");
+    if (busy != 0) return busy;
     // A run that was ended is an answer with a cause; a refusal has none.
-    if (failed == nullptr || !failed->is_bool() || !failed->get_bool() || object.contains("cause")) return 200;
+    if (!failed || object.contains("cause")) return 200;
     const auto* type = object.if_contains("error_type");
     const std::string_view name =
         type != nullptr && type->is_string() ? std::string_view(type->get_string()) : std::string_view();
     if (name == "NotFound") return 404;
+    if (name == "Forbidden") return 403;
     if (name == "NameTaken" || name == "StateError") return 409;
     if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched" || name == "SnapshotStoreError")
         return 503;
@@ -69,12 +70,16 @@ int rest_status(const json::object& result, const json::object& object)
     return name == "SandboxError" ? 500 : 400;
 }
 
-http_reply rest_reply(const json::object& result, std::string_view request_id)
+}  // namespace
+
+http_reply rest_reply(json::object result, std::string_view request_id)
 {
     http_reply reply;
-    json::object object = rest_object(result);
-    reply.status = rest_status(result, object);
-    const bool busy = busy_status(result) != 0;
+    const int as_busy = busy_status(result);
+    const bool failed = flag_of(result, "isError");
+    json::object object = rest_object(std::move(result));
+    reply.status = rest_status(as_busy, failed, object);
+    const bool busy = as_busy != 0;
     const bool is_of_storage = reply.status == 503 && view_of(object, "error_type") == "SnapshotStoreError";
     if (const auto* wait = object.if_contains("retry_after"); wait != nullptr && wait->is_int64())
         reply.with("Retry-After", std::to_string(wait->get_int64()));

@@ -9,12 +9,10 @@ namespace cmcp {
 
 /// The result object of a tools/call result: structuredContent, or the text of a result without it. Image content that
 /// has no link in `file_links` comes along as `images`: [{data (base64), mimeType}].
-json::object rest_object(const json::object& result);
+json::object rest_object(json::object result);
 
-/// 200, or the status of a refusal (nothing ran): by its `error_type`.
-int rest_status(const json::object& result, const json::object& object);
-
-/// The answer to a call: the result object, in a refusal with `error_type` and `request_id`.
-http_reply rest_reply(const json::object& result, std::string_view request_id);
+/// The answer to a call: the result object, in a refusal (nothing ran) with `error_type`, by which it has its status,
+/// and `request_id`.
+http_reply rest_reply(json::object result, std::string_view request_id);
 
 }  // namespace cmcp

@@ -16,6 +16,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_at_once = 16 * 1024;
+constexpr std::size_t longest_order = 1024;
 constexpr std::uint16_t most_characters = 1000;
 constexpr std::uint16_t normal_end = 1000, not_understood = 1008, refused_end = 1011;
 constexpr std::string_view page_protocol = "cmcp.shell";
@@ -81,7 +82,7 @@ awaitable<> take_input(std::shared_ptr<connected> both)
             co_await both->shell->type(std::move(heard->bytes));
             continue;
         }
-        if (obey(*both->shell, jsonrpc::read_object(heard->bytes))) continue;
+        if (heard->bytes.size() <= longest_order && obey(*both->shell, jsonrpc::read_object(heard->bytes))) continue;
         co_await both->socket->close(not_understood,
                                      R"(send {"resize":{"cols":80,"rows":24}} or {"signal":"INT"}, QUIT or TSTP)");
         break;
@@ -218,6 +219,7 @@ void add_shell_route(router& routes, shell_gateway& shells, const authenticator&
                 .serve = [from](exchange& x) { return serve_shell(x, from); },
                 .needs = scope::run,
                 .audit = route_audit::calls,
+                .counts = route_counts::all,
                 .handle = [](const http_request& by) { return by.parameter("sandbox_id").value_or(""); },
                 .by_browser = true,
                 .operations = describe_shell});

@@ -40,34 +40,40 @@ awaitable<bool> rest_sink::send(outgoing message)
 {
     if (closed_) co_return false;
     if (message.what == outgoing::kind::response) {
-        take_response(message.text);
+        take_response(std::move(message));
         co_return true;
     }
-    take_notification(message.text);
+    if (message.text.empty())
+        take_notification(message.method, message.params);
+    else
+        take_text(message.text);
     changed_.notify();
     while (events_.size() >= most_untaken && !closed_) co_await changed_.wait();
     co_return !closed_;
 }
 
-void rest_sink::take_response(const std::string& text)
+void rest_sink::take_response(outgoing message)
 {
-    auto parsed = jsonrpc::read_object(text, deepest);
-    if (auto* result = parsed.if_contains("result"); result != nullptr && result->is_object())
-        result_ = std::move(result->get_object());
+    if (message.result) result_ = std::move(*message.result);
+    auto parsed = message.result ? json::object() : jsonrpc::read_object(message.text, deepest);
     if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object())
         error_ = std::move(error->get_object());
     ended_ = true;
     changed_.notify();
 }
 
-void rest_sink::take_notification(const std::string& text)
+// Another server of the cluster has sent it.
+void rest_sink::take_text(const std::string& text)
 {
     const auto parsed = jsonrpc::read_object(text, deepest);
-    const auto* method = parsed.if_contains("method");
-    const auto* params = parsed.if_contains("params");
-    if (method == nullptr || params == nullptr) return;
-    if (*method == "notifications/progress") events_ += progress_event(params->as_object());
-    if (*method == "notifications/message") events_ += event_of("log", params->as_object());
+    if (const auto* params = parsed.if_contains("params"); params != nullptr && params->is_object())
+        take_notification(text_of(parsed, "method"), params->get_object());
+}
+
+void rest_sink::take_notification(const std::string& method, const json::object& params)
+{
+    if (method == "notifications/progress") events_ += progress_event(params);
+    if (method == "notifications/message") events_ += event_of("log", params);
 }
 
 std::string rest_sink::take_events()

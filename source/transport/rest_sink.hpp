@@ -5,6 +5,7 @@
 #include "mcp/message_sink.hpp"
 
 #include <string>
+#include <utility>
 
 namespace cmcp {
 
@@ -14,6 +15,7 @@ namespace cmcp {
 class rest_sink final : public message_sink {
 public:
     awaitable<bool> send(outgoing message) override;
+    bool takes_values() const override { return true; }
     void request_ended() override
     {
         if (!ended_) close();
@@ -28,12 +30,14 @@ public:
     bool closed() const { return closed_; }
 
     /// The response's result or its error; both empty when there was none.
+    json::object take_result() { return std::exchange(result_, {}); }
     const json::object& result() const { return result_; }
     const json::object& error() const { return error_; }
 
 private:
-    void take_response(const std::string& text);
-    void take_notification(const std::string& text);
+    void take_response(outgoing message);
+    void take_text(const std::string& text);
+    void take_notification(const std::string& method, const json::object& params);
 
     event changed_;
     std::string events_;

@@ -13,15 +13,18 @@ struct changes {
     std::vector<std::string> ended;
 };
 
-changes changes_of(std::unordered_map<std::string, session_keeper::description> pending)
+// Of many that change at once, some at a time: to describe them all would hold the loop.
+changes changes_of(std::unordered_map<std::string, session_keeper::description>& pending)
 {
+    constexpr std::size_t most = 200;
     changes all;
-    for (const auto& [digest, describe] : pending) {
-        auto record = describe ? describe() : std::nullopt;
+    for (std::size_t i = 0; i < most && !pending.empty(); ++i) {
+        const auto next = pending.extract(pending.begin());
+        auto record = next.mapped() ? next.mapped()() : std::nullopt;
         if (record)
             all.changed.push_back(std::move(*record));
         else
-            all.ended.push_back(digest);
+            all.ended.push_back(next.key());
     }
     return all;
 }
@@ -65,7 +68,7 @@ awaitable<> session_keeper::write_all()
         ~at_end() { writing = false; }
     } const tells{writing_};
     while (!pending_.empty()) {
-        auto all = changes_of(std::exchange(pending_, {}));
+        auto all = changes_of(pending_);
         auto work = [records = records_, all = std::move(all)] { records->write(all.changed, all.ended); };
         std::string failure;
         try {

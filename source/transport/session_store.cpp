@@ -1,5 +1,6 @@
 #include "transport/session_store.hpp"
 
+#include "config/networks.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
@@ -19,11 +20,15 @@ constexpr std::chrono::seconds evictable_after(60);
 // Behind a reverse proxy all callers have one address, so it says something only where no principal is known.
 std::string holder_of(const std::string& principal, const std::string& address)
 {
-    return principal.empty() ? "address " + address : "principal " + principal;
+    return principal.empty() ? "address " + counted_address(address) : "principal " + principal;
 }
 
 // Long enough for a client to come back; then an idle session costs next to nothing.
 constexpr std::chrono::minutes events_kept(10);
+
+// Of what is over at one moment, in one step of the loop.
+constexpr std::size_t most_swept = 100;
+constexpr std::size_t most_events_swept = 50;
 
 // How many of the longest unused sessions are looked at for one that may be dropped.
 constexpr int most_looked_at = 64;
@@ -289,20 +294,22 @@ void session_store::keep(const http_session& changed)
 }
 
 // A file that is written with each request would cost more than the requests.
-void session_store::keep_uses(clock::time_point now, clock::duration older_than)
+bool session_store::keep_uses(clock::time_point now, clock::duration older_than, std::size_t most)
 {
     for (auto* each : by_use_) {
         if (each->sse || !each->state->initialized) continue;
         const bool used = each->busy() || each->last_used > each->use_kept;
         if (!used || now - each->use_kept < older_than) continue;
+        if (most-- == 0) return false;
         each->use_kept = now;
         keep(*each);
     }
+    return true;
 }
 
 awaitable<> session_store::keep_all(std::chrono::milliseconds limit)
 {
-    keep_uses(clock::now(), clock::duration::zero());
+    keep_uses(clock::now(), clock::duration::zero(), by_use_.size());
     const bool done = co_await keeper_.written(limit);
     if (!done) log::warning("sessions_not_kept", {{"reason", "the file of sessions could not be written in time"}});
 }
@@ -337,17 +344,24 @@ void session_store::drop(std::shared_ptr<http_session> gone)
     if (dropped_) dropped_(gone->state->who);
 }
 
-void session_store::sweep(clock::time_point now)
+bool session_store::sweep(clock::time_point now)
 {
     std::vector<std::shared_ptr<http_session>> over;
+    bool more = false;
     for (auto* each : by_use_) {
-        if (each->log) each->log->forget_before(now - events_kept);
-        if (now - each->last_used < config_.session_timeout || each->busy()) continue;
+        if (now - each->last_used < config_.session_timeout) break;  // they stand in the order of their use
+        if (each->busy()) continue;
+        more = over.size() == most_swept;
+        if (more) break;
         over.push_back(by_id_.at(each->id));
     }
     for (const auto& each : over) drop(each);
+    std::size_t events = most_events_swept;
+    for (auto* each : by_use_)
+        if (each->log && events != 0) events -= each->log->forget_before(now - events_kept, events);
     forget_expired_absent();
-    keep_uses(now, config_.session_timeout / 8);
+    const bool kept_all = keep_uses(now, config_.session_timeout / 8);
+    return more || events == 0 || !kept_all;
 }
 
 void session_store::end_streams()

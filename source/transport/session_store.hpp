@@ -97,8 +97,9 @@ public:
         take_up_ = std::move(take_up);
     }
 
-    /// Drops what has been idle for too long and forgets old events; called from time to time.
-    void sweep(clock::time_point now);
+    /// Drops what has been idle for too long and forgets old events; called from time to time. True: there is more to
+    /// do, in another step of the loop.
+    bool sweep(clock::time_point now);
 
     /// All of them, longest unused first.
     std::vector<std::shared_ptr<http_session>> all() const;
@@ -128,7 +129,7 @@ private:
     std::shared_ptr<http_session> take_up(std::string_view id, std::string_view principal);
 
     void keep(const http_session& changed);
-    void keep_uses(clock::time_point now, clock::duration older_than);
+    bool keep_uses(clock::time_point now, clock::duration older_than, std::size_t most = 500);  // false: there are more
 
     asio::any_io_executor executor_;
     const settings& config_;

@@ -11,6 +11,7 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr int retry_ms = 1000;
+constexpr std::size_t most_put_together = 1 << 20;  // of the responses of a batch
 
 bool is_response(const event_stream::item& each) { return each.what == outgoing::kind::response; }
 
@@ -98,6 +99,7 @@ awaitable<> stream_writer::carry_out(decision next)
 {
     if (next == decision::events) return begin();
     from_->detach(who_);
+    if (next == decision::json && is_large_batch()) return write_large_batch();
     if (next == decision::json) return x_.reply(json_reply());
     if (next == decision::taken_over)
         return x_.reply(error_reply(503, "This stream was taken over by another connection of the same session."));
@@ -140,10 +142,40 @@ std::string stream_writer::beginning()
     return first;
 }
 
+bool stream_writer::is_large_batch() const
+{
+    std::size_t size = 0;
+    for (const auto& each : held_) size += each.text().size();
+    return options_.batch && size > most_put_together;
+}
+
+// Response by response: to copy them all into one text would hold the loop.
+awaitable<> stream_writer::write_large_batch()
+{
+    auto answer = reply_without_body();
+    std::uint64_t length = 1;  // a bracket or a comma before each, and a bracket
+    for (const auto& each : held_) length += 1 + each.text().size();
+    bool delivered = co_await x_.begin_sized(answer.status, http_reply::json_type, std::move(answer.fields), length);
+    std::string_view before = "[";
+    for (std::size_t i = 0; delivered && i < held_.size(); ++i) {
+        delivered = co_await x_.write_body(before);
+        if (delivered) delivered = co_await x_.write_body(held_[i].text());
+        before = ",";
+    }
+    if (delivered) co_await x_.write_body("]");
+}
+
 http_reply stream_writer::json_reply()
 {
+    auto body = json_body(held_, options_.batch);
+    auto answer = reply_without_body();
+    answer.body = std::move(body);
+    return answer;
+}
+
+http_reply stream_writer::reply_without_body()
+{
     http_reply answer;
-    answer.body = json_body(held_, options_.batch);
     answer.fields = std::move(options_.fields);
     auto code = options_.batch ? 0 : held_.front().error_code;
     if (code == 0)

@@ -52,6 +52,9 @@ private:
     awaitable<> begin();
     std::string beginning();
     http_reply json_reply();
+    http_reply reply_without_body();
+    bool is_large_batch() const;
+    awaitable<> write_large_batch();
     std::chrono::milliseconds patience() const;
     void looked_in_vain();
     void watch();

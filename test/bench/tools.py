@@ -72,7 +72,8 @@ def main():
     shop = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop)
     threading.Thread(target=shop.serve_forever, daemon=True).start()
     place = f"http://127.0.0.1:{shop.server_port}"
-    server = Server(WEB_ALLOWED_PRIVATE=f"127.0.0.1:{shop.server_port}", SANDBOX_TOOLS_CALLS="1000000").start()
+    server = Server(WEB_ALLOWED_PRIVATE=f"127.0.0.1:{shop.server_port}", SANDBOX_TOOLS="read-only,web_scrape", SANDBOX_NETWORK=f"127.0.0.1:{shop.server_port}",
+                    SANDBOX_NETWORK_PRIVATE="127.0.0.1", SANDBOX_TOOLS_CALLS="1000000").start()
     exchange = Exchange(server.port, 120)
     box = json.loads(exchange.send("POST", "/mcp/tools/create_sandbox", {}).text)["sandbox_id"]
 

@@ -1,6 +1,7 @@
 #include "test/files/file_support.hpp"
 
 #include "files/glob.hpp"
+#include "test/support/doubling.hpp"
 #include "text/utf8_text.hpp"
 
 #include <fcntl.h>
@@ -224,4 +225,88 @@ TEST_CASE("file patterns take no longer for hostile stars")
     CHECK_FALSE(glob(stars + "b").matches(std::string(4000, 'a')));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
     CHECK_THROWS_AS(glob(std::string(20'000, '?')), file_error);
+}
+
+TEST_CASE("file patterns take time linear in the name, whatever they hold")
+{
+    std::string stars, deep, sets;
+    for (int i = 0; i < 60; ++i) stars += "*a", sets += "*[!b-y0-9]";
+    for (int i = 0; i < 30; ++i) deep += "**/";
+    for (const auto& pattern :
+         {stars + "b", deep + "*a*b", sets + "b", "{" + stars + "b," + stars + "c," + deep + "x}"}) {
+        CAPTURE(pattern);
+        const glob wanted(pattern);
+        const auto names = [](std::size_t size) {
+            std::string name;
+            for (std::size_t i = 0; i < size; ++i) name += i % 50 == 49 ? '/' : 'a';
+            return name;
+        };
+        CHECK(growth(
+                  names, [&wanted](const std::string& name) { wanted.matches(name); }, 40'000) < linear_growth);
+    }
+}
+
+TEST_CASE("folders in a row that may be any are one")
+{
+    for (const auto* path : {"x", "a/x", "a/b/c/x"}) CHECK(glob("**/**/**/x").matches(path));
+    CHECK_FALSE(glob("**/**/x").matches("ax"));
+    CHECK(glob("a/**/**/b").matches("a/b"));
+    CHECK(glob("**/**").matches("a/b"));
+    CHECK(glob("[é-ü]*").matches("ö/" + std::string()) == false);
+    CHECK(glob("[é-ü]?").matches("öx"));
+}
+
+TEST_CASE("a pattern is refused before it takes long to read")
+{
+    CHECK_THROWS_AS(glob(std::string(10'000, '{')), file_error);
+    CHECK_THROWS_AS(glob("{" + std::string(40'000, ',') + "}"), file_error);
+    std::string sets;
+    for (int i = 0; i < 60; ++i) sets += "[" + std::string(100, 'a') + "]";
+    CHECK_THROWS_AS(glob(sets), file_error);
+}
+
+TEST_CASE("a list of very many names is made slice by slice, and is the same")
+{
+    const file_scene scene;
+    for (int i = 0; i < 500; ++i) scene.put("name" + std::to_string(i) + ".txt", "");
+    const file_list_request request{.pattern = "*1*.txt", .limit = 1000};
+    auto work = list_folder([&scene] { return scene.place; }, request);
+    std::optional<file_page> page;
+    int slices = 0;
+    for (; !page; ++slices) page = work(slice_end());  // each slice is over at once
+    CHECK(slices > 3);
+    const auto whole_page = scene.list(request);
+    REQUIRE(page->entries.size() == whole_page.entries.size());
+    for (std::size_t i = 0; i < page->entries.size(); ++i) CHECK(page->entries[i].path == whole_page.entries[i].path);
+}
+
+TEST_CASE("a list holds those entries alone that are wanted")
+{
+    const file_scene scene;
+    for (int i = 0; i < 30; ++i) scene.put(std::to_string(i) + (i % 3 == 0 ? ".txt" : ".bin"), "");
+    file_list_request request{.limit = 5};
+    request.fits = [](const file_entry& entry) { return entry.name.ends_with(".txt"); };
+    const auto page = scene.list(request);
+    CHECK(page.entries.size() == 5);
+    CHECK_FALSE(page.next_cursor.empty());
+    for (const auto& each : page.entries) CHECK(each.name.ends_with(".txt"));
+}
+
+TEST_CASE("a folder that its permissions close is not listed, and a list that goes down says so")
+{
+    const file_scene scene;
+    fs::create_directories(scene.place / "open/below");
+    fs::create_directories(scene.place / "closed/below");
+    scene.put("closed/below/name", "");
+    scene.put("open/below/name", "");
+    fs::permissions(scene.place / "closed", fs::perms::none);
+    const auto refusal = file_scene::refusal([&] { scene.list({.path = "closed"}); });
+    const auto page = scene.list({.path = ".", .recursive = true});
+    fs::permissions(scene.place / "closed", fs::perms::owner_all);
+    CHECK(refusal.find("permissions") != std::string::npos);
+    CHECK(page.closed_folder == "closed");
+    for (const auto& each : page.entries) CHECK_FALSE(each.path.starts_with("closed/"));
+    const auto is_open = [](const auto& each) { return each.path.starts_with("open"); };
+    CHECK(std::ranges::count_if(page.entries, is_open) == 3);
+    CHECK(scene.list({.path = ".", .recursive = true}).closed_folder.empty());
 }

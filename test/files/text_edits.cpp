@@ -2,11 +2,13 @@
 #include "files/file_error.hpp"
 #include "files/unified_diff.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 #include "text/utf8_text.hpp"
 
 #include <string>
 
 using namespace cmcp;
+using namespace cmcp::test;
 
 namespace {
 
@@ -148,4 +150,50 @@ TEST_CASE("a diff shows long lines around what differs")
     const auto begin = std::chrono::steady_clock::now();
     CHECK_FALSE(unified_diff(left, right, "f").empty());
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("edits and what is said of them take time linear in the text, whatever it holds")
+{
+    const auto same = [](std::size_t size) { return std::string(size, 'a'); };
+    const auto lines = [](std::size_t size) {
+        std::string text;
+        for (std::size_t i = 0; i < size / 2; ++i) text += i % 7 == 6 ? "b\n" : "a\n";
+        return text;
+    };
+    // Nearly found at every place.
+    const auto edit = [](const std::string& text) {
+        try {
+            with_edits(text, {{text.substr(0, text.size() / 2) + "x", "y"}});
+        } catch (const file_error&) {
+        }
+    };
+    CHECK(growth(same, edit, 400'000) < linear_growth);
+    CHECK(growth(lines, edit, 200'000) < linear_growth);
+    const auto nearest = [](const std::string& text) { nearest_place(text, text.substr(0, text.size() / 2) + "x\n"); };
+    CHECK(growth(lines, nearest, 200'000) < linear_growth);
+    const auto blank = [](std::size_t size) { return std::string(size, '\n'); };
+    CHECK(growth(blank, nearest, 200'000) < linear_growth);
+}
+
+TEST_CASE("the nearest place is the one that goes on longest, wherever it begins")
+{
+    const std::string text = "one\ntwo\nthree\none\ntwo\nfour\nfive\n";
+    CHECK(nearest_place(text, "one\ntwo\nfour\nsix\n").find("line 7 is `five` and not `six`") != std::string::npos);
+    CHECK(nearest_place(text, "one\ntwo\nthree\ntwo\n").find("line 4 is `one` and not `two`") != std::string::npos);
+    CHECK(nearest_place("x one\ntwo\n", "one\ntoo\n").find("line 2 is `two`") != std::string::npos);
+    CHECK(nearest_place("a\nb\n", "b\nc\nd").find("the file ends") == std::string::npos);
+}
+
+TEST_CASE("a comparison of texts takes time linear in long lines")
+{
+    const auto long_lines = [](std::size_t size) {
+        std::pair<std::string, std::string> texts;
+        for (int i = 0; i < 200; ++i) {
+            texts.first += std::string(size / 200, 'a') + std::to_string(i) + "\n";
+            texts.second += std::string(size / 200, 'a') + std::to_string(i + 1000) + "\n";
+        }
+        return texts;
+    };
+    const auto compare = [](const auto& texts) { unified_diff(texts.first, texts.second, "a"); };
+    CHECK(growth(long_lines, compare, 4'000'000) < linear_growth);
 }

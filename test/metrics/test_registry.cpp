@@ -3,6 +3,9 @@
 #include "metrics/registry.hpp"
 #include "metrics/trace_context.hpp"
 
+#include <algorithm>
+#include <string>
+
 using namespace cmcp::metrics;
 
 namespace {
@@ -56,4 +59,48 @@ TEST_CASE("a trace id is taken from a well-formed traceparent only")
           "00-" + std::string(32, '0') + good.substr(35), good.substr(0, 36) + std::string(16, '0') + "-01",
           std::string("00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")})
         CHECK_FALSE(trace_id(bad));
+}
+
+TEST_CASE("a text that is made in parts is the same, and no part is long")
+{
+    registry kept;
+    auto& calls = kept.counters("calls_total", "Calls.", {"tool"});
+    auto& times = kept.histograms("call_seconds", "Time.", {"tool"});
+    for (int i = 0; i < 3000; ++i) {
+        calls.at({std::to_string(i)}).add(i);
+        times.at({std::to_string(i)}).observe(0.001 * i);
+    }
+    kept.gauges("streams", "Streams.").at().set(1);
+    kept.counters("cmcp_principal_calls", "Of one.", {"principal"}).at({"ann"}).add();
+    registry::place at;
+    std::string text;
+    std::size_t longest = 0;
+    for (bool more = true; more;) {
+        const auto before = text.size();
+        more = kept.append_part(text, at, "cmcp_principal_");
+        longest = std::max(longest, text.size() - before);
+    }
+    CHECK(text == kept.text("cmcp_principal_"));
+    CHECK(text.find("principal") == std::string::npos);
+    CHECK(longest < 200'000);
+    CHECK(has_line(text, "calls_total{tool=\"2999\"} 2999"));
+    CHECK(has_line(text, "streams 1"));
+    CHECK(std::count(text.begin(), text.end(), '\n') == 3000 + 3000 * 22 + 1 + 6);
+}
+
+TEST_CASE("figures may come and go while a text is made in parts")
+{
+    registry kept;
+    auto& calls = kept.gauges("calls", "Calls.", {"tool"});
+    int owner = 0;
+    kept.observe(&owner, "first", "First.", [] { return 1.0; });
+    for (int i = 0; i < 5000; ++i) calls.at({std::to_string(i)}).set(i);
+    registry::place at;
+    std::string text;
+    REQUIRE(kept.append_part(text, at, {}));
+    kept.remove(&owner);
+    calls.clear();
+    while (kept.append_part(text, at, {})) {
+    }
+    CHECK(text.ends_with('\n'));
 }

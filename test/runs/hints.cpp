@@ -1,10 +1,12 @@
 #include "runs/error_output.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <string>
 #include <vector>
 
 using namespace cmcp;
+using namespace cmcp::test;
 
 namespace {
 
@@ -109,4 +111,36 @@ TEST_CASE("a command that there is not brings what to do in its place")
     CHECK(hint("bash: line 1: my-own-tool: command not found").empty());
     CHECK(hint("FileNotFoundError: [Errno 2] No such file or directory: 'open/a.txt'").empty());
     CHECK(hint("cat: '/srv/pip': No such file or directory").empty());
+}
+
+TEST_CASE("of a long output the beginning and the end count")
+{
+    const std::string noise(300'000, 'c');
+    const std::string full = "dd: error writing 'x': Disk quota exceeded";
+    CHECK(speaks_of(hint(full + "\n" + noise), "SANDBOX_DISK_QUOTA"));
+    CHECK(speaks_of(hint(noise + "\n" + full + "\n"), "SANDBOX_DISK_QUOTA"));
+    CHECK(speaks_of(hint(noise + "\nModuleNotFoundError: No module named 'yaml'\n"), "pyyaml"));
+    CHECK(denied_paths("cat: /proc/1/mem: Permission denied\n" + noise, "/workspace").size() == 1);
+    CHECK(denied_paths(noise + "\ncat: /proc/1/mem: Permission denied\n", "/workspace").size() == 1);
+}
+
+TEST_CASE("what programs print is looked through in time linear in it, whatever it holds")
+{
+    const std::vector<std::string> pieces{
+        "Permission denied / ", ": ",  "/'", "c", "Permission denied: '/a\n", "x: command not found\n", " ENOENT",
+        "unable to create ",    "fork"};
+    for (const auto& piece : pieces) {
+        CAPTURE(piece);
+        const auto output = [&piece](std::size_t size) {
+            std::string text = "Read-only file system";
+            while (text.size() < size) text += piece;
+            return text;
+        };
+        const auto look = [](const std::string& text) {
+            hint(text);
+            denied_paths(text, "/workspace");
+        };
+        CHECK(growth(output, look, 30'000) < 2 * linear_growth);  // the ends of both are what is looked at
+        CHECK(growth(output, look, 2'000'000) < linear_growth);
+    }
 }

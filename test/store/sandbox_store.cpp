@@ -1,13 +1,18 @@
 #include "store/sandbox_store.hpp"
 #include "store/record_folder.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
 
 using namespace cmcp;
+using namespace cmcp::test;
 
 namespace {
 
@@ -189,4 +194,38 @@ TEST_CASE("sandboxes are chosen by use and by size, page by page, also where val
         CHECK(ids == (by == sandbox_order::used ? "dbca" : "cdba"));
     }
     CHECK(store.choose({.owner = "ann", .after = "no place", .by = sandbox_order::used}).size() == 0);
+}
+
+TEST_CASE("the listing of an owner has its sandboxes with their packages, and nobody else's")
+{
+    folder at;
+    sandbox_store store(at.file());
+    for (const char* id : {"a", "b", "c"}) store.insert(sandbox(id, "ann", id));
+    store.insert(sandbox("d", "bob", "one"));
+    store.set_packages("b", {{"numpy", "2.0"}, {"attrs", "25.1"}});
+    store.set_packages("d", {{"secret", "1"}});
+    store.begin_delete("c");
+    const auto all = sandbox_store::listing(at.file(), "ann");
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].record.id == "a");
+    CHECK(all[0].packages.empty());
+    using packages = std::vector<std::pair<std::string, std::string>>;
+    CHECK(all[1].packages == packages{{"attrs", "25.1"}, {"numpy", "2.0"}});
+    CHECK(sandbox_store::listing(at.file(), "carl").empty());
+}
+
+TEST_CASE("the listing takes time linear in the sandboxes and packages")
+{
+    const auto records = [](std::size_t size) {
+        auto at = std::make_shared<folder>();
+        sandbox_store store(at->file());
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto id = "sbx_" + std::to_string(i);
+            store.insert(sandbox(id, "ann", id));
+            store.set_packages(id, {{"numpy", "2.0"}, {"attrs", "25.1"}});
+        }
+        return at;
+    };
+    const auto read = [](const auto& at) { sandbox_store::listing(at->file(), "ann"); };
+    CHECK(growth(records, read, 500) < linear_growth);
 }

@@ -1,5 +1,6 @@
 #include "test/tools/sandbox_support.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -231,6 +232,51 @@ TEST_CASE("a caller's longest unused kernel gives way to another, and one that r
     CHECK(back.at("result") == 2);
     CHECK(text(back, "note") == why + " It was started anew: 1 variable is back.");
     CHECK(s.progress.logs == std::vector<std::string>{"kernel: " + why + " Another one starts."});
+}
+
+TEST_CASE("the live sandboxes of a caller stay within a share of memory, and other callers have theirs")
+{
+    settings config = all_programs();
+    config.max_jobs = 8;
+    kernel_stage s(config);
+    if (!s.backend.keeps_cells()) return;
+    auto& sandboxes = *s.all->sandboxes;
+    sandboxes.set_memory_of_a_caller(200u << 20);
+    const auto keep = [&](const std::string& id, std::string code, json::object more = {}) {
+        s.id = id;
+        return s.keep(std::move(code), std::move(more));
+    };
+    std::vector<std::string> all{s.id};
+    while (all.size() != 6) all.push_back(s.create());
+    std::string notes;
+    for (const auto& id : all) {
+        const auto result = keep(id, "x = '" + id + "'\ny = b'y' * (50 << 20)");
+        REQUIRE(result.at("success") == true);
+        if (result.contains("note")) notes += text(result, "note");
+        CHECK(s.all->kernels->list().size() <= 3);
+    }
+    CHECK(notes.find("made room for this one") != std::string::npos);
+    CHECK(keep(all.front(), "x").at("result") == json::value(all.front()));
+
+    std::vector<std::string> busy;
+    for (const auto& each : s.all->kernels->list()) busy.push_back(each.sandbox);
+    for (const auto& id : busy) {
+        const auto job =
+            text(keep(id, "print('up')\nimport time\ntime.sleep(1000)", {{"run_in_background", true}}), "job_id");
+        CHECK(text(s.tool("job_poll", {{"job_id", job}, {"wait", 30}}), "output") == "up\n");
+    }
+    sandboxes.set_memory_of_a_caller(busy.size() * (64u << 20));
+    const auto idle =
+        *std::ranges::find_if(all, [&](const auto& id) { return std::ranges::find(busy, id) == busy.end(); });
+    const auto refused = keep(idle, "x");
+    CHECK(text(refused, "error_type") == "QuotaExceeded");
+    CHECK(text(refused, "error").find("stop_sandbox") != std::string::npos);
+    CHECK(text(s.tool("shell_open", {{"sandbox_id", idle}}), "error_type") == "QuotaExceeded");
+    const auto bobs = text(s.as("bob", "create_sandbox", {}), "sandbox_id");
+    CHECK(s.as("bob", "execute_python_code", {{"sandbox_id", bobs}, {"code", "x = 1"}, {"stateful", true}})
+              .at("success") == true);
+    sandboxes.set_memory_of_a_caller(1ull << 40);
+    CHECK(keep(idle, "x").at("result") == json::value(idle));
 }
 
 TEST_CASE("a job that waits for its turn in a kernel is queued in the answer that begins it")

@@ -1,3 +1,4 @@
+#include "async/blocking_pool.hpp"
 #include "runs/run_admission.hpp"
 #include "test/tools/web_support.hpp"
 #include "web/search_provider.hpp"
@@ -14,7 +15,7 @@ struct search_stage {
     {
         if (config.web_search_url.empty()) config.web_search_url = web.url("/");
         web_page_reader reader(config, backend, runs);
-        web_searcher searcher(config, client, reader);
+        web_searcher searcher(config, client, reader, pool);
         return run_coroutine(io, searcher.search(caller(), progress, query, most), std::chrono::seconds(60));
     }
     static settings of(const std::string& provider)
@@ -34,6 +35,7 @@ struct search_stage {
     }
 
     asio::io_context io;
+    blocking_pool pool;
     origin web{io};
     http_client client{io.get_executor(), {}};
     sandbox::native_backend backend{io.get_executor(), launcher_under_test()};

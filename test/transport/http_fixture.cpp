@@ -176,7 +176,8 @@ http_fixture::http_fixture(settings config, addition& more) : http_fixture(std::
 http_fixture::http_fixture(settings config, readiness_check ready, gateways to, addition* more)
     : config_(std::move(config)),
       probe_(std::make_shared<tool_probe>(io_.get_executor())),
-      core_(io_.get_executor(), server_identity{}, core_limits{}, std::make_shared<job_register>(io_.get_executor()))
+      core_(io_.get_executor(), server_identity{}, core_limits{.pool = pool_},
+            std::make_shared<job_register>(io_.get_executor()))
 {
     offer<echo_tool>(core_, "echo", probe_);
     offer<broken_tool>(core_, "broken", probe_);

@@ -71,6 +71,7 @@ private:
 
     settings config_;
     asio::io_context io_;
+    std::shared_ptr<blocking_pool> pool_ = std::make_shared<blocking_pool>();
     std::shared_ptr<tool_probe> probe_;
     server_core core_;
     std::unique_ptr<http_server> server_;

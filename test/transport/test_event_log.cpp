@@ -3,8 +3,13 @@
 #include "transport/sse_frame.hpp"
 
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
+#include "transport/lost_response.hpp"
+
+#include <string>
 
 using namespace cmcp;
+using namespace cmcp::test;
 
 namespace {
 
@@ -124,4 +129,46 @@ TEST_CASE("Accept is read as clients write it")
     auto neither = parse_accept("image/png");
     CHECK_FALSE(neither.json);
     CHECK_FALSE(neither.events);
+}
+
+TEST_CASE("of a long response that is lost the facts are told, too, whatever stands beside them")
+{
+    const auto budget = std::make_shared<memory_budget>();
+    event_log log(2000, budget->of(""));
+    std::string rows = "[";
+    while (rows.size() < 500'000) rows += R"([{"a":"\"}]"},{}],)";
+    rows += "1]";
+    const auto response =
+        text(R"({"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"image","data":"AA=="},{"type":"text","text":")" +
+             std::string(100'000, 'x') + R"(\n\u20acexit code 3"}],"structuredContent":{"rows":)" + rows +
+             R"(,"exit_code":3,"output_path":"outputs/7.txt","stdout":")" + std::string(100'000, 'y') +
+             R"("},"isError":true}})");
+    log.add({1, 1}, response, "5");
+    const auto missed = log.after({1, 0});
+    REQUIRE(missed.size() == 1);
+    const auto lost = json::parse(*missed.front().data).as_object();
+    const auto& error = lost.at("error").as_object();
+    const auto& outcome = error.at("data").as_object().at("outcome").as_object();
+    CHECK(outcome.at("exit_code") == 3);
+    CHECK(outcome.at("isError") == true);
+    CHECK(outcome.at("output_path") == "outputs/7.txt");
+    CHECK_FALSE(outcome.contains("rows"));
+    CHECK(outcome.at("end_of_text").as_string().ends_with("\n€exit code 3"));
+    CHECK(error.at("message").as_string().find("outputs/7.txt") != json::string::npos);
+    log.add({1, 2}, text(std::string(300'000, '{')), "6");
+    CHECK(log.after({1, 1}).size() == 1);
+}
+
+TEST_CASE("what is told of a lost response takes time linear in it")
+{
+    for (const std::string piece : {"[],", R"({"a":{"b":[]}},)", R"("\\\"",)", "1,"}) {
+        CAPTURE(piece);
+        const auto response = [&piece](std::size_t size) {
+            std::string rows;
+            while (rows.size() < size) rows += piece;
+            return R"({"jsonrpc":"2.0","id":5,"result":{"structuredContent":{"rows":[)" + rows + R"(1],"n":1}}})";
+        };
+        CHECK(growth(
+                  response, [](const std::string& whole) { lost_response("5", whole); }, 500'000) < linear_growth);
+    }
 }

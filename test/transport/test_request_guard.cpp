@@ -142,7 +142,7 @@ TEST_CASE("what a page of another site loads is refused, and a link that is foll
         if (origin != nullptr) request.fields.emplace_back("origin", origin);
         return status_with(settings(), request);
     };
-    for (auto site : {"cross-site", "same-site"}) {
+    for (auto site : {"cross-site", "same-site", "elsewhere", ""}) {
         CHECK(status_of("GET", site, "no-cors", "image") == 403);
         CHECK(status_of("GET", site, "navigate", "iframe") == 403);
         CHECK(status_of("POST", site, "navigate", "document") == 403);

@@ -425,3 +425,31 @@ TEST_CASE("a form that is cut, or has a second file, is not complete")
     CHECK(form_file::boundary_of("multipart/form-data; boundary=\"a b\"") == "a b");
     CHECK_FALSE(form_file::boundary_of("text/plain; boundary=x"));
 }
+
+TEST_CASE("openapi.json is made once for those who see the same, and is not sent again to who has it")
+{
+    http_fixture server;
+    raw_client client(server.port());
+    const auto first = client.request(get("/openapi.json"));
+    CHECK(first.status == 200);
+    const auto tag = first.field("etag");
+    REQUIRE_FALSE(tag.empty());
+    const auto again = client.request(get("/openapi.json"));
+    CHECK(again.body == first.body);
+    CHECK(again.field("etag") == tag);
+    const auto unchanged = client.request(get("/openapi.json", "If-None-Match: " + tag + "\r\n"));
+    CHECK(unchanged.status == 304);
+    CHECK(unchanged.body.empty());
+    CHECK(client.request(get("/openapi.json", "If-None-Match: \"other\"\r\n")).status == 200);
+}
+
+TEST_CASE("a large answer arrives whole, whoever reads slowly")
+{
+    http_fixture server;
+    const std::string text(6'000'000, 'x');
+    raw_client client(server.port());
+    const auto answer = client.request(tool_call("echo", R"({"text":")" + text + R"(","max_output":1048576})"));
+    CHECK(answer.status == 200);
+    CHECK(answer.body.size() > 500'000);
+    CHECK(answer.parsed().is_object());
+}

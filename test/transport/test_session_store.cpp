@@ -135,3 +135,18 @@ TEST_CASE_METHOD(store_fixture, "idle sessions expire, used ones do not")
     CHECK(store.size() == 1);
     CHECK(store.find(used->id, ""));
 }
+
+TEST_CASE_METHOD(store_fixture, "of very many sessions that expire at one moment some go in each step")
+{
+    config.max_sessions = config.max_sessions_per_address = 1000;
+    session_store store(io.get_executor(), config);
+    for (int i = 0; i < 350; ++i) make(store);
+    const auto used = make(store);
+    const auto later = session_store::clock::now() + config.session_timeout + std::chrono::seconds(1);
+    int steps = 1;
+    used->last_used = later;
+    for (std::size_t before = store.size(); store.sweep(later); before = store.size(), ++steps)
+        CHECK(before - store.size() <= 100);
+    CHECK(steps == 4);
+    CHECK(store.size() == 1);
+}

@@ -321,9 +321,11 @@ TEST_CASE("without TLS a trusted proxy tells the client, too, and a bad header e
     };
     const std::string local("\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", 16);
     const std::string first = "PROXY TCP6 2001:db8::1 ::1 1 2\r\n";
-    for (const auto& header : {first, local, std::string()})
+    const std::string unknown = "PROXY UNKNOWN\r\n";
+    for (const auto& header : {first, local, unknown, std::string()})
         CHECK(request(server, header + post("/mcp", "{}", "X-Forwarded-For: 192.0.2.9\r\n")).status == 401);
-    CHECK(refused_peers() == std::vector<std::string>{"2001:db8::1", "192.0.2.9", "192.0.2.9"});
+    CHECK(request(server, unknown + post("/mcp", "{}")).status == 401);
+    CHECK(refused_peers() == std::vector<std::string>{"2001:db8::1", "unknown", "unknown", "192.0.2.9", "unknown"});
 
     raw_client bad(server.port());
     bad.send("PROXY TCP4 nonsense\r\n" + get("/healthz"));
