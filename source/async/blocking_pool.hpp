@@ -47,6 +47,10 @@ public:
     template <class T>
     awaitable<T> run_long(std::string principal, sliced_work<T> work);
 
+    /// Ends the life of a large value, which takes time, on a thread of the pool. `executor`: the caller's.
+    template <class T>
+    void discard(asio::any_io_executor executor, std::string principal, T gone);
+
 private:
     using clock = std::chrono::steady_clock;
     class job;
@@ -133,6 +137,13 @@ awaitable<std::invoke_result_t<F&>> blocking_pool::run(std::string principal, F 
     queue::piece added{std::move(principal), false, item};
     co_await finished(std::move(added));
     if constexpr (!std::is_void_v<std::invoke_result_t<F&>>) co_return std::move(*item->value);
+}
+
+template <class T>
+void blocking_pool::discard(asio::any_io_executor executor, std::string principal, T gone)
+{
+    auto end = [gone = std::move(gone)]() mutable { gone = T(); };
+    put({std::move(principal), false, std::make_shared<call_of<decltype(end)>>(std::move(executor), std::move(end))});
 }
 
 template <class T>

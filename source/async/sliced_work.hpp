@@ -3,6 +3,8 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 namespace cmcp {
 
@@ -13,6 +15,17 @@ using slice_end = std::chrono::steady_clock::time_point;
 /// left to do. It may throw, and is not called again then. Copies share their progress.
 template <class T>
 using sliced_work = std::function<std::optional<T>(slice_end until)>;
+
+/// The result of `work` in another form, which its last slice makes. So what is large ends on the thread that works.
+template <class T, class Change>
+auto then(sliced_work<T> work, Change change)
+{
+    using changed = std::invoke_result_t<Change&, T>;
+    return sliced_work<changed>([work = std::move(work), change = std::move(change)](slice_end until) mutable {
+        std::optional<T> done = work(until);
+        return done ? std::optional<changed>(change(std::move(*done))) : std::nullopt;
+    });
+}
 
 /// Does all of the work at once.
 template <class T>

@@ -17,7 +17,8 @@ inline http_reply json_reply(int status, std::string body)
     http_reply reply;
     reply.status = status;
     reply.body = std::move(body);
-    return reply.with("Cache-Control", "no-store");
+    reply.with("Cache-Control", "no-store");
+    return reply;  // not what with() returns, of which the body would be copied
 }
 
 inline http_reply json_reply(int status, const json::value& body)
@@ -43,7 +44,13 @@ struct jupyter_api::call {
     bool is(std::string_view method) const { return request.method == method; }
     bool reads() const { return is("GET") || is("HEAD"); }
     std::string segment(std::size_t at) const { return at < segments.size() ? segments[at] : std::string(); }
-    json::object body() const { return jsonrpc::read_object(request.body); }
+    json::object body() const
+    {
+        constexpr std::size_t longest = 64 * 1024;  // a wish; contents come by PUT
+        if (request.body.size() <= longest) return jsonrpc::read_object(request.body);
+        throw gateway_error(413, "The body has " + std::to_string(request.body.size()) +
+                                     " bytes; this request takes at most " + std::to_string(longest) + ".");
+    }
     http_reply read(const json::value& what) const
     {
         if (!reads()) refuse_method();

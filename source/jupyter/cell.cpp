@@ -1,10 +1,24 @@
 #include "jupyter/cell.hpp"
 
 #include "jsonrpc/rpc_error.hpp"
+#include "jsonrpc/write_json.hpp"
 
 #include <utility>
 
 namespace cmcp::jupyter {
+
+namespace {
+
+std::string stream_content(std::string_view name, std::string_view text)
+{
+    std::string content = R"({"name":)";
+    jsonrpc::append_json(content, name);
+    content += R"(,"text":)";
+    jsonrpc::append_json(content, text);
+    return content += '}';
+}
+
+}  // namespace
 
 awaitable<> cell::receive(sandbox::stream from, std::string_view bytes)
 {
@@ -15,11 +29,11 @@ awaitable<> cell::receive(sandbox::stream from, std::string_view bytes)
 awaitable<> cell::print(std::size_t stream, std::string text)
 {
     if (text.empty()) co_return;
-    json::object content{{"name", stream == 0 ? "stdout" : "stderr"}, {"text", std::move(text)}};
+    auto content = stream_content(stream == 0 ? "stdout" : "stderr", text);
     co_await publish_("stream", std::move(content));
 }
 
-awaitable<> cell::show(std::string kind, json::object content) { return publish_(std::move(kind), std::move(content)); }
+awaitable<> cell::show(std::string kind, std::string content) { return publish_(std::move(kind), std::move(content)); }
 
 awaitable<> cell::finish()
 {
@@ -33,7 +47,7 @@ awaitable<> cell_io::output(double, std::vector<output_text>) { co_return; }
 awaitable<> cell_io::log(log_severity level, std::string, json::value data)
 {
     if (level < log_severity::warning || !data.is_string()) co_return;
-    json::object content{{"name", "stderr"}, {"text", std::string(data.get_string()) + "\n"}};
+    auto content = stream_content("stderr", std::string(data.get_string()) + "\n");
     co_await cell_.show("stream", std::move(content));
 }
 

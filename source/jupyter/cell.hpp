@@ -14,7 +14,8 @@ namespace cmcp::jupyter {
 /// Output and displays of a cell as messages of the iopub channel, and its questions as those of the stdin channel.
 class cell final : public kernel_listener {
 public:
-    using publisher = std::function<awaitable<>(std::string type, json::object content)>;
+    /// `content`: the text of a JSON object.
+    using publisher = std::function<awaitable<>(std::string type, std::string content)>;
     using asker = std::function<awaitable<json::object>(json::object question)>;
 
     /// `later` takes what is printed and shown after the end.
@@ -24,7 +25,7 @@ public:
     }
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
-    awaitable<> show(std::string kind, json::object content) override;
+    awaitable<> show(std::string kind, std::string content) override;
     awaitable<json::object> ask(json::object question) override { return ask_(std::move(question)); }
     std::shared_ptr<kernel_listener> after_the_end() override { return later_; }
     awaitable<> finish();  ///< characters that were cut off

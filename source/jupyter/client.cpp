@@ -1,5 +1,7 @@
 #include "jupyter/client.hpp"
 
+#include "async/sized_work.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 
@@ -65,14 +67,25 @@ awaitable<> client::run(reader take)
         if (failure) std::rethrow_exception(failure);
 }
 
+awaitable<std::optional<message>> client::understand(websocket::message heard)
+{
+    const auto size = heard.bytes.size();
+    auto work = [bytes = std::move(heard.bytes), as = heard.is_text ? framing::json : framing_] {
+        return read_message(bytes, as);
+    };
+    auto understood = co_await by_size(pool_, owner_, size, std::move(work));
+    co_return understood;
+}
+
 awaitable<> client::read(reader take)
 {
     for (;;) {
         auto heard = co_await socket_->read();
         if (!heard) break;
-        auto understood = read_message(heard->bytes, heard->is_text ? framing::json : framing_);
+        auto understood = co_await understand(std::move(*heard));
         if (!understood) {
-            co_await socket_->close(not_understood, "this is no message of Jupyter's protocol");
+            co_await socket_->close(not_understood,
+                                    "this is no message of Jupyter's protocol, or one of too many values");
             break;
         }
         take(std::move(*understood));

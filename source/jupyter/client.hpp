@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "http/websocket.hpp"
 #include "jupyter/message.hpp"
@@ -8,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cmcp::jupyter {
@@ -18,9 +20,11 @@ public:
     using text = std::shared_ptr<const std::string>;
     using reader = std::function<void(message heard)>;
 
-    /// `patience`: how long the peer may read nothing while much waits for it.
-    client(std::unique_ptr<websocket> socket, framing as, std::chrono::milliseconds patience)
-        : socket_(std::move(socket)), framing_(as), patience_(patience)
+    /// Long messages of the peer are parsed on the pool, in the turn of `owner`. `patience`: how long the peer may read
+    /// nothing while much waits for it.
+    client(std::unique_ptr<websocket> socket, framing as, std::chrono::milliseconds patience, blocking_pool& pool,
+           std::string owner)
+        : socket_(std::move(socket)), framing_(as), patience_(patience), pool_(pool), owner_(std::move(owner))
     {
     }
 
@@ -46,6 +50,7 @@ public:
 
 private:
     awaitable<> read(reader take);
+    awaitable<std::optional<message>> understand(websocket::message heard);
     awaitable<> write();
     awaitable<bool> write_next();
     void leave();
@@ -53,6 +58,8 @@ private:
     std::unique_ptr<websocket> socket_;
     framing framing_;
     std::chrono::milliseconds patience_;
+    blocking_pool& pool_;
+    std::string owner_;
     std::deque<text> unsent_;  // null: a mark
     std::size_t unsent_bytes_ = 0;
     std::uint32_t marks_ = 0;

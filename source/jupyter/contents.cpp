@@ -1,5 +1,6 @@
 #include "jupyter/contents.hpp"
 
+#include "async/sized_work.hpp"
 #include "files/file_error.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -20,6 +21,8 @@ namespace cmcp::jupyter {
 namespace {
 
 constexpr std::size_t most_listed = 10'000;
+constexpr std::size_t most_bytes_listed = 8 << 20;  // of names and what is said of them
+constexpr std::size_t bytes_of_entry = 250;         // about, of JSON
 constexpr std::string_view text_type = "text/plain", bytes_type = "application/octet-stream";
 
 gateway_error no_file(std::string_view path)
@@ -45,9 +48,7 @@ std::string with_content(json::object model, std::string_view content)
 
 std::string notebook_model(json::object model, const std::string& bytes)
 {
-    json::error_code broken;
-    const auto parsed = json::parse(bytes, broken, {}, {.max_depth = 256});
-    if (broken || !parsed.is_object())
+    if (!jsonrpc::is_object_text(bytes))
         throw gateway_error(400, "The notebook is no JSON object; read it as type=file.");
     model["format"] = "json";
     return with_content(std::move(model), bytes);
@@ -61,6 +62,20 @@ std::string file_model(json::object model, const std::string& bytes, const std::
     model["mimetype"] = media_type_of(view_of(model, "name"), is_text ? text_type : bytes_type);
     return with_content(std::move(model), jsonrpc::write_json(is_text ? std::string_view(bytes)
                                                                       : std::string_view(base64_encode(bytes))));
+}
+
+std::string list_model(json::object model, const std::vector<folder_entry>& all, const std::string& folder)
+{
+    std::string content = "[";
+    for (const auto& each : all) {
+        auto one = model_of(joined(folder, each.name), type_by_name(each.name, each.is_folder), each.modified);
+        if (each.size) one["size"] = *each.size;
+        if (content.size() > 1) content += ',';
+        jsonrpc::append_json(content, one);
+    }
+    content += ']';
+    model["format"] = "json";
+    return with_content(std::move(model), content);
 }
 
 }  // namespace
@@ -131,31 +146,25 @@ awaitable<std::string> contents::bytes_of(place at) const
     co_return bytes;
 }
 
-json::array contents::sandboxes_of(const caller& who) const
+std::vector<folder_entry> contents::sandboxes_of(const caller& who) const
 {
-    json::array all;
-    for (const auto& each : folders_.sandboxes().list(who))
-        all.push_back(model_of(joined(folders::of_sandboxes, each.name), "directory", each.last_used));
+    std::vector<folder_entry> all;
+    for (const auto& each : folders_.sandboxes().list(who)) all.push_back({each.name, each.last_used, {}, true});
     return all;
 }
 
 // Hidden files are left out, as by Jupyter.
-awaitable<json::array> contents::listed(place folder) const
+awaitable<std::vector<folder_entry>> contents::listed(place folder) const
 {
-    json::array all;
     file_list_request what;
-    what.path = folder.inside;
-    do {
-        const auto page = co_await files_.list(folder.where, what);
-        for (const auto& each : page.entries) {
-            if (each.name.starts_with('.') || (each.type != "file" && each.type != "directory")) continue;
-            auto model = model_of(joined(folder.path, each.name), type_by_name(each.name, each.type == "directory"),
-                                  each.modified);
-            if (each.size) model["size"] = *each.size;
-            all.push_back(std::move(model));
-        }
-        what.cursor = page.next_cursor;
-    } while (!what.cursor.empty() && all.size() < most_listed);
+    what.path = std::move(folder.inside);
+    what.limit = most_listed;
+    what.page_bytes = most_bytes_listed;
+    auto page = co_await files_.list(std::move(folder.where), std::move(what));
+    std::vector<folder_entry> all;
+    for (auto& each : page.entries)
+        if (!each.name.starts_with('.') && (each.type == "file" || each.type == "directory"))
+            all.push_back({std::move(each.name), each.modified, each.size, each.type == "directory"});
     co_return all;
 }
 
@@ -172,20 +181,28 @@ awaitable<std::string> contents::get(caller who, std::string path, wanted_conten
     auto model = model_of(path, wanted.type.empty() ? type_by_name(path, seen.is_folder) : wanted.type, seen.modified);
     if (!seen.is_folder) model["size"] = seen.size;
     if (!wanted.content) co_return jsonrpc::write_json(model);
+    const auto owner = who.principal;
     if (seen.is_folder) {
-        json::array all;
-        if (folders::lists_sandboxes(path))
+        std::vector<folder_entry> all;
+        const bool lists_sandboxes = folders::lists_sandboxes(path);
+        if (lists_sandboxes)
             all = sandboxes_of(who);
         else if (at)
             all = co_await listed(*at);
-        if (path.empty()) all.push_back(model_of(folders::of_sandboxes, "directory", sandbox_manager::now()));
-        model["format"] = "json";
-        co_return with_content(std::move(model), jsonrpc::write_json(json::value(std::move(all))));
+        const auto folder = lists_sandboxes ? std::string(folders::of_sandboxes) : at ? at->path : path;
+        if (path.empty()) all.push_back({std::string(folders::of_sandboxes), sandbox_manager::now(), {}, true});
+        const auto size = all.size() * bytes_of_entry;
+        auto work = [model = std::move(model), all = std::move(all), folder] { return list_model(model, all, folder); };
+        auto text = co_await by_size(pool_, owner, size, std::move(work));
+        co_return text;
     }
-    const auto bytes = co_await bytes_of(std::move(*at));
-    const bool as_notebook = model["type"] == "notebook";
-    co_return as_notebook ? notebook_model(std::move(model), bytes)
-                          : file_model(std::move(model), bytes, wanted.format);
+    auto bytes = co_await bytes_of(std::move(*at));
+    const auto size = bytes.size();
+    auto work = [model = std::move(model), bytes = std::move(bytes), format = std::move(wanted.format)] {
+        return model.at("type") == "notebook" ? notebook_model(model, bytes) : file_model(model, bytes, format);
+    };
+    auto text = co_await by_size(pool_, owner, size, std::move(work));
+    co_return text;
 }
 
 }  // namespace cmcp::jupyter

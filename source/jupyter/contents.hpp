@@ -6,9 +6,12 @@
 #include "jupyter/folders.hpp"
 #include "sandboxes/sandbox_files.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cmcp::jupyter {
 
@@ -18,6 +21,24 @@ struct wanted_content {
     std::string format;  ///< json, text or base64; empty: by the bytes
     bool content = true;
 };
+
+/// A file, folder or sandbox in a list.
+struct folder_entry {
+    std::string name;
+    double modified = 0;  ///< seconds since 1970
+    std::optional<std::uint64_t> size;
+    bool is_folder = false;
+};
+
+/// The parts of a model that is stored.
+struct stored_model {
+    std::string type;                   ///< notebook, file, directory; empty: the client has not said it
+    std::optional<std::int64_t> chunk;  ///< the number of a piece
+    std::string bytes;                  ///< of the file or piece
+};
+
+/// From the model's text, which may be long. Throws gateway_error.
+stored_model read_stored(std::string_view body);
 
 /// Files of sandboxes as Jupyter's contents: models as JSON text, because a notebook's own text goes through unchanged.
 /// Throws sandbox_error, file_error and gateway_error.
@@ -55,11 +76,11 @@ private:
     awaitable<entry> look(place at) const;
     awaitable<std::string> bytes_of(place at) const;
     awaitable<> store(place at, std::string bytes) const;
-    awaitable<std::pair<std::string, bool>> put_chunk(caller who, std::string path, json::object model) const;
+    awaitable<std::pair<std::string, bool>> put_chunk(caller who, std::string path, stored_model model) const;
     awaitable<> make_folder(place at) const;
     awaitable<std::string> model_after(place at) const;
-    awaitable<json::array> listed(place folder) const;
-    json::array sandboxes_of(const caller& who) const;
+    awaitable<std::vector<folder_entry>> listed(place folder) const;
+    std::vector<folder_entry> sandboxes_of(const caller& who) const;
     awaitable<place> free_place(place folder, std::string stem, std::string ending, std::string between) const;
 
     folders& folders_;

@@ -1,3 +1,4 @@
+#include "async/sized_work.hpp"
 #include "files/file_error.hpp"
 #include "files/file_operations.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -26,14 +27,13 @@ void refuse_list(std::string_view path)
         throw gateway_error(400, "This folder is a list of sandboxes: choose a path inside of a sandbox.");
 }
 
-// The bytes that the model's content stands for.
-std::string bytes_in(const json::object& model, std::string_view body)
+// The bytes that the text of a content stands for.
+std::string bytes_in(const json::object& model, std::optional<std::string_view> text)
 {
-    const auto type = view_of(model, "type");
-    const auto* content = model.if_contains("content");
-    if (content == nullptr) throw gateway_error(400, "The model has no content.");
-    if (type == "notebook") return indented_json(member_text(body, "content").value_or(empty_notebook));
-    if (!content->is_string()) throw gateway_error(400, "content must be text for type file.");
+    if (!text) throw gateway_error(400, "The model has no content.");
+    if (view_of(model, "type") == "notebook") return indented_json(*text);
+    const auto content = text->starts_with('"') ? jsonrpc::read_value(*text) : std::nullopt;
+    if (!content) throw gateway_error(400, "content must be text for type file.");
     if (view_of(model, "format") != "base64") return std::string(content->get_string());
     auto decoded = decode_content(content->get_string());
     if (!decoded.problem.empty()) throw gateway_error(400, "content " + decoded.problem + ", which format says.");
@@ -85,6 +85,29 @@ untitled copied_name(std::string_view from)
 
 }  // namespace
 
+// No value is made of a content but a text, because a notebook's would take many times its memory.
+stored_model read_stored(std::string_view body)
+{
+    constexpr std::size_t longest_word = 100;
+    if (!jsonrpc::is_object_text(body))
+        throw gateway_error(400, "The body is no JSON object: send a model with type and content.");
+    json::object model;
+    std::optional<std::string_view> content;
+    for_each_member(body, [&](std::string_view name, std::string_view value) {
+        if (name == "\"content\"") content = value;
+        for (const std::string_view word : {"type", "format", "chunk"})
+            if (name.size() == word.size() + 2 && name.substr(1, word.size()) == word && value.size() <= longest_word)
+                model[word] = jsonrpc::read_value(value).value_or(nullptr);
+    });
+    stored_model read{text_of(model, "type"), {}, {}};
+    if (model.contains("chunk")) {
+        if (read.type != "file") throw gateway_error(400, "Only a model of type file is sent in chunks.");
+        read.chunk = number_of(model, "chunk");
+    }
+    if (read.type != "directory") read.bytes = bytes_in(model, content);
+    return read;
+}
+
 awaitable<> contents::store(place at, std::string bytes) const
 {
     caller who;
@@ -111,32 +134,32 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
 {
     path = trimmed_path(path);
     refuse_list(path);
-    const auto model = jsonrpc::read_object(body);
-    if (model.contains("chunk")) {
-        auto stored = co_await put_chunk(std::move(who), std::move(path), model);
+    const auto size = body.size();
+    auto work = [body = std::move(body)] { return read_stored(body); };
+    auto model = co_await by_size(pool_, who.principal, size, std::move(work));
+    if (model.chunk) {
+        auto stored = co_await put_chunk(std::move(who), std::move(path), std::move(model));
         co_return stored;
     }
     auto at = co_await folders_.find_or_make(std::move(who), path);
     const auto before = co_await look(at);
-    if (view_of(model, "type") == "directory") {
+    if (model.type == "directory") {
         co_await make_folder(at);
     } else {
-        co_await store(at, bytes_in(model, body));
+        co_await store(at, std::move(model.bytes));
     }
     auto after = co_await model_after(std::move(at));
     co_return std::pair(std::move(after), !before.there);
 }
 
 // A file that is not complete has no name yet.
-awaitable<std::pair<std::string, bool>> contents::put_chunk(caller who, std::string path, json::object model) const
+awaitable<std::pair<std::string, bool>> contents::put_chunk(caller who, std::string path, stored_model model) const
 {
-    if (view_of(model, "type") != "file") throw gateway_error(400, "Only a model of type file is sent in chunks.");
-    auto bytes = bytes_in(model, {});
-    const auto number = number_of(model, "chunk");
+    const auto number = *model.chunk;
     auto at = co_await folders_.find_or_make(who, path);
     folders_.sandboxes().hold(who, at.where);
     const auto before = co_await look(at);
-    const auto size = co_await uploads_.put(std::move(who), at, number, std::move(bytes));
+    const auto size = co_await uploads_.put(std::move(who), at, number, std::move(model.bytes));
     if (number == chunked_uploads::last) {
         auto after = co_await model_after(std::move(at));
         co_return std::pair(std::move(after), !before.there);

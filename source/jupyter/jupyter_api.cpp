@@ -207,7 +207,7 @@ awaitable<http_reply> jupyter_api::about_contents(call from)
         auto model = co_await contents_.get(from.who, path, std::move(wanted));
         reply = json_reply(200, std::move(model));
     } else if (from.is("PUT")) {
-        auto stored = co_await contents_.put(from.who, path, from.request.body);
+        auto stored = co_await contents_.put(from.who, path, std::move(from.request.body));
         reply = json_reply(stored.second ? 201 : 200, std::move(stored.first));
     } else if (from.is("POST")) {
         auto model = co_await contents_.make(from.who, path, from.body());
@@ -283,7 +283,9 @@ awaitable<> jupyter_api::open_channels(exchange& x, websocket_register& sockets,
     terms.longest_message = config_.max_body_bytes;
     const auto as = terms.protocol.empty() ? framing::json : framing::v1;
     auto socket = co_await websocket::accept(x, sockets, terms);
-    if (socket) co_await one->serve(std::make_shared<client>(std::move(socket), as, config_.write_timeout));
+    if (socket)
+        co_await one->serve(
+            std::make_shared<client>(std::move(socket), as, config_.write_timeout, pool_, x.request().principal));
 }
 
 }  // namespace cmcp::jupyter

@@ -20,10 +20,11 @@ public:
     jupyter_api(const settings& config, asio::any_io_executor executor, kernel_manager& kernels,
                 sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
         : config_(config),
+          pool_(pool),
           folders_(sandboxes),
           uploads_(executor, files, longest_pause),
           contents_(folders_, files, uploads_, pool),
-          kernels_(executor, kernels, folders_)
+          kernels_(executor, kernels, folders_, pool)
     {
     }
 
@@ -50,6 +51,7 @@ private:
     static constexpr std::chrono::minutes longest_pause{10};  // between the chunks of a file
 
     const settings& config_;
+    blocking_pool& pool_;
     folders folders_;
     chunked_uploads uploads_;
     contents contents_;

@@ -1,13 +1,17 @@
 #include "jupyter/kernel.hpp"
 
+#include "async/sized_work.hpp"
 #include "audit/sink.hpp"
+#include "jsonrpc/canonical_json.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "text/time_text.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace cmcp::jupyter {
@@ -41,22 +45,31 @@ json::object status_content(std::string_view state) { return {{"execution_state"
 
 json::object aborted_content(std::int64_t count) { return {{"status", "aborted"}, {"execution_count", count}}; }
 
-json::object question_order(const message& heard)
+// These take the content out of the message.
+json::object question_order(message& heard)
 {
-    return {{"op", "look"}, {"question", heard.type()}, {"content", heard.content}};
+    json::object order{{"op", "look"}, {"question", heard.type()}};
+    order["content"] = std::move(heard.content);
+    return order;
 }
 
-json::object cell_order(const message& heard, const kernel_place& at)
+json::object cell_order(message& heard, const kernel_place& at)
 {
-    const auto& content = heard.content;
+    auto& content = heard.content;
     const bool silent = member_or(content, "silent", false);
     json::object options{{"silent", silent},
                          {"store_history", !silent && member_or(content, "store_history", true)},
-                         {"user_expressions", object_of(content, "user_expressions")},
                          {"allow_stdin", flag_of(content, "allow_stdin")},
                          {"path", at.path},
                          {"environment", at.environment}};
-    return {{"op", "run"}, {"code", text_of(content, "code")}, {"notebook", std::move(options)}};
+    json::object order{{"op", "run"}, {"code", ""}};
+    if (auto* code = content.if_contains("code"); code != nullptr && code->is_string())
+        order["code"] = std::move(*code);
+    auto* expressions = content.if_contains("user_expressions");
+    options["user_expressions"] = json::object();
+    if (expressions != nullptr && expressions->is_object()) options["user_expressions"] = std::move(*expressions);
+    order["notebook"] = std::move(options);
+    return order;
 }
 
 // A debugger's request has the form of the Debug Adapter Protocol, and so has the reply.
@@ -148,7 +161,7 @@ void kernel::take_order(message heard, const std::shared_ptr<client>& from)
     if (stops) content["restart"] = restarts;
     auto published = content;
     auto parent = heard.header;
-    reply({std::move(heard), from}, std::move(content));
+    reply({std::move(heard), from}, jsonrpc::write_json(content));
     if (!stops) return interrupt();
     struct stopper {
         static awaitable<> run(std::shared_ptr<kernel> of, json::object content, json::object parent)
@@ -178,25 +191,39 @@ awaitable<> kernel::answer(request one)
     const auto parent = one.heard.header;
     active_ = std::chrono::system_clock::now();
     co_await publish_state("busy", parent);
-    auto content = aborted_content(count_);
-    if (!one.aborted) content = co_await reply_to(one);
-    if (!content.empty()) reply(one, std::move(content));
+    std::optional<sized_content> content;  // assignment would copy what lives in memory of its own
+    if (one.aborted) {
+        content.emplace(sized_content{aborted_content(count_)});
+    } else {
+        auto replied = co_await reply_to(one);
+        content.emplace(std::move(replied));
+    }
+    if (!content->value.empty()) {
+        const auto size = content->bytes;
+        auto work = [value = std::move(content->value)] { return jsonrpc::write_json(value); };
+        auto text = co_await by_size(pool_, at_.who.principal, size, std::move(work));
+        reply(one, std::move(text));
+    }
     active_ = std::chrono::system_clock::now();
     co_await publish_state("idle", parent);
 }
 
-awaitable<json::object> kernel::reply_to(request one)
+awaitable<kernel::sized_content> kernel::reply_to(request& one)
 {
     const std::string type(one.heard.type());
-    json::object content;
-    if (type == "execute_request")
-        content = co_await execute(std::move(one));
-    else if (is_question(type))
-        content = co_await look(std::move(one));
-    else if (type == "comm_open")
-        co_await refuse_comm(std::move(one.heard));
+    if (type == "execute_request") {
+        auto content = co_await execute(one);
+        co_return content;
+    }
+    if (is_question(type)) {
+        auto content = co_await look(one);
+        co_return content;
+    }
+    sized_content content;
+    if (type == "comm_open")
+        co_await refuse_comm(one.heard);
     else
-        content = fixed_content(one.heard);
+        content.value = fixed_content(one.heard);
     co_return content;
 }
 
@@ -223,14 +250,15 @@ struct kernel::question {
 };
 
 // The client that sent the cell is asked, as many may be connected.
-awaitable<json::object> kernel::ask(std::shared_ptr<kernel> self, request one, json::object what)
+awaitable<json::object> kernel::ask(std::shared_ptr<kernel> self, json::object header, std::weak_ptr<client> from,
+                                    json::object what)
 {
     json::object answer;
-    const auto person = one.from.lock();
+    const auto person = from.lock();
     if (person && self->is_connected(person)) {
         question open(*self, person);
         json::object content{{"prompt", text_of(what, "input")}, {"password", flag_of(what, "password")}};
-        const auto shown = self->new_message("stdin", "input_request", std::move(content), one.heard.header);
+        const auto shown = self->new_message("stdin", "input_request", std::move(content), std::move(header));
         person->post(std::make_shared<const std::string>(write_message(shown, person->as())));
         co_await person->room();
         while (!open.answer && self->is_connected(person)) co_await self->answered_.wait();
@@ -253,23 +281,24 @@ bool kernel::is_connected(const std::shared_ptr<client>& one) const
 }
 
 // Sentences of the server come as errors of the cell, so that people see them.
-awaitable<kernel_answer> kernel::converse(json::object order, request one)
+awaitable<kernel_answer> kernel::converse(json::object order, std::size_t bytes, json::object header,
+                                          std::weak_ptr<client> from)
 {
     kernel_answer answer;
-    const json::object parent = one.heard.header;
-    auto later = std::make_shared<cell>([to = weak_from_this(), parent](std::string type, json::object content) {
+    const json::object parent = std::move(header);
+    auto later = std::make_shared<cell>([to = weak_from_this(), parent](std::string type, std::string content) {
         return publish_late(to, std::move(type), std::move(content), parent);
     });
     const auto self = shared_from_this();
-    auto publisher = [self, parent](std::string type, json::object content) {
-        return self->publish(std::move(type), std::move(content), parent);
+    auto publisher = [self, parent](std::string type, std::string content) {
+        return self->publish_text(std::move(type), std::move(content), parent);
     };
-    auto asker = [self, one](json::object what) { return ask(self, one, std::move(what)); };
+    auto asker = [self, parent, from](json::object what) { return ask(self, parent, from, std::move(what)); };
     cell output(std::move(publisher), std::move(asker), std::move(later));
     cell_io io(output);
     try {
         auto where = sandboxes_.find(at_.who, at_.sandbox);
-        answer = co_await kernels_.converse(at_.who, io, std::move(where), at_.name, std::move(order), output);
+        answer = co_await kernels_.converse(at_.who, io, std::move(where), at_.name, std::move(order), bytes, output);
     } catch (const sandbox_error& refused) {
         answer.reason = refused.what();
     }
@@ -277,23 +306,48 @@ awaitable<kernel_answer> kernel::converse(json::object order, request one)
     co_return answer;
 }
 
-awaitable<json::object> kernel::execute(request one)
+awaitable<kernel::sized_content> kernel::execute(request& one)
 {
     const auto life = life_;
     const auto began = std::chrono::steady_clock::now();
-    const json::object arguments{{"code", text_of(one.heard.content, "code")}};
+    const recorded_cell arguments = co_await arguments_of(one);
     kernel_answer answer;
     answer.reason = audit::refusal();
     const bool is_recorded = answer.reason.empty();
+    auto wait = std::chrono::milliseconds(0);
+    if (is_recorded) wait = co_await sandboxes_.limits().begin_call(at_.who.principal);
+    if (wait != std::chrono::milliseconds(0)) answer.reason = quotas::refusal_of_call(wait);
+    const bool stops_on_error = member_or(one.heard.content, "stop_on_error", true);
     auto order = cell_order(one.heard, at_);
-    if (is_recorded) answer = co_await converse(std::move(order), one);
-    auto reply = aborted_content(count_);
-    if (life == life_) reply = co_await settle(std::move(one.heard), std::move(answer));
-    if (is_recorded) record(reply, arguments, std::chrono::steady_clock::now() - began);
-    co_return reply;
+    if (answer.reason.empty()) {
+        auto answered = co_await converse(std::move(order), one.heard.size, one.heard.header, one.from);
+        answer = std::move(answered);
+    }
+    const auto bytes = answer.bytes;
+    std::optional<json::object> reply;
+    if (life == life_) {
+        auto settled = co_await settle(one.heard.header, stops_on_error, std::move(answer));
+        reply.emplace(std::move(settled));
+    } else {
+        reply.emplace(aborted_content(count_));
+    }
+    if (is_recorded) record(*reply, arguments, std::chrono::steady_clock::now() - began);
+    co_return sized_content{std::move(*reply), bytes};
 }
 
-void kernel::record(const json::object& reply, const json::object& arguments, std::chrono::duration<double> took) const
+// The digest of a long cell is made beside the loop.
+awaitable<kernel::recorded_cell> kernel::arguments_of(const request& one)
+{
+    recorded_cell cell;
+    if (audit::current() == nullptr) co_return cell;
+    cell.arguments["code"] = view_of(one.heard.content, "code");
+    if (one.heard.size <= most_on_loop) co_return cell;
+    auto work = [arguments = std::move(cell.arguments)] { return jsonrpc::canonical_digest(arguments); };
+    cell.digest = co_await by_size(pool_, at_.who.principal, one.heard.size, std::move(work));
+    co_return cell;
+}
+
+void kernel::record(const json::object& reply, const recorded_cell& cell, std::chrono::duration<double> took) const
 {
     audit::add(audit::kind::call,
                {{"principal", log::unless_empty(at_.who.principal)},
@@ -301,16 +355,16 @@ void kernel::record(const json::object& reply, const json::object& arguments, st
                 {"sandbox", at_.sandbox},
                 {"cause", text_of(reply, "status")},
                 {"ms", took}},
-               &arguments);
+               &cell.arguments, cell.digest);
 }
 
-awaitable<json::object> kernel::settle(message heard, kernel_answer answer)
+awaitable<json::object> kernel::settle(json::object header, bool stops_on_error, kernel_answer answer)
 {
     auto reply = std::move(answer.state);
     if (!answer.reason.empty()) {
         auto error = error_content(answer.lost ? "KernelEnded" : "ServerRefused", answer.reason);
         if (!reply.contains("error")) reply["error"] = error;
-        co_await publish("error", std::move(error), heard.header);
+        co_await publish("error", std::move(error), std::move(header));
     }
     auto restarting = status_content("restarting");
     if (answer.lost) co_await publish("status", std::move(restarting), json::object());
@@ -320,21 +374,24 @@ awaitable<json::object> kernel::settle(message heard, kernel_answer answer)
     const bool failed = reply.contains("error");
     reply["status"] = failed ? "error" : "ok";
     if (!failed) co_return reply;
-    const json::object error = object_of(reply, "error");
-    for (const auto& member : error) reply[member.key()] = member.value();
+    json::object error(reply.storage());
+    if (auto* is = reply.if_contains("error"); is->is_object()) error = std::move(is->get_object());
+    for (const auto* name : {"ename", "evalue", "traceback"})
+        if (auto* member = error.if_contains(name)) reply[name] = std::move(*member);
     reply.erase("error");
-    if (member_or(heard.content, "stop_on_error", true)) abort_waiting();
+    if (stops_on_error) abort_waiting();
     co_return reply;
 }
 
-awaitable<json::object> kernel::look(request one)
+awaitable<kernel::sized_content> kernel::look(request& one)
 {
     auto order = question_order(one.heard);
-    auto answer = co_await converse(std::move(order), std::move(one));
-    auto reply = std::move(answer.state);
-    if (!answer.ok) reply = error_content("KernelError", answer.reason);
-    if (!answer.ok) reply["status"] = "error";
-    co_return reply;
+    auto answer = co_await converse(std::move(order), one.heard.size, one.heard.header, one.from);
+    sized_content reply{std::move(answer.state), answer.bytes};
+    if (answer.ok) co_return reply;
+    sized_content failed{error_content("KernelError", answer.reason)};
+    failed.value["status"] = "error";
+    co_return failed;
 }
 
 // Also what is still on its way: a client sends all cells of a notebook at once.
@@ -346,15 +403,16 @@ void kernel::abort_waiting()
 
 message kernel::new_message(std::string channel, std::string type, json::object content, json::object parent) const
 {
-    return {std::move(channel), new_header(type, session_), std::move(parent), {}, std::move(content)};
+    return {std::move(channel), new_header(type, session_), std::move(parent), {}, std::move(content), 0, {}};
 }
 
 // The message is behind the same ones for all clients, also where another publication waits for one that is slow.
-awaitable<> kernel::publish(std::string type, json::object content, json::object parent)
+awaitable<> kernel::publish_text(std::string type, std::string content, json::object parent)
 {
     const auto all = clients_;
     const bool fails = type == "error";
-    const auto shown = new_message("iopub", std::move(type), std::move(content), std::move(parent));
+    auto shown = new_message("iopub", std::move(type), {}, std::move(parent));
+    shown.content_text = std::move(content);
     std::array<client::text, 2> written;
     for (const auto& each : all) {
         if (fails) each->mark();
@@ -365,10 +423,15 @@ awaitable<> kernel::publish(std::string type, json::object content, json::object
     for (const auto& each : all) co_await each->room();
 }
 
-awaitable<> kernel::publish_late(std::weak_ptr<kernel> to, std::string type, json::object content, json::object parent)
+awaitable<> kernel::publish(std::string type, json::object content, json::object parent)
+{
+    return publish_text(std::move(type), jsonrpc::write_json(content), std::move(parent));
+}
+
+awaitable<> kernel::publish_late(std::weak_ptr<kernel> to, std::string type, std::string content, json::object parent)
 {
     const auto there = to.lock();
-    if (there) co_await there->publish(std::move(type), std::move(content), std::move(parent));
+    if (there) co_await there->publish_text(std::move(type), std::move(content), std::move(parent));
 }
 
 awaitable<> kernel::publish_state(std::string state, json::object parent)
@@ -379,13 +442,14 @@ awaitable<> kernel::publish_state(std::string state, json::object parent)
     co_await publish("status", std::move(content), std::move(parent));
 }
 
-void kernel::reply(const request& to, json::object content)
+void kernel::reply(const request& to, std::string content)
 {
     const auto there = to.from.lock();
     if (!there) return;
     const auto type = to.heard.type();
     auto name = std::string(type.substr(0, type.size() - std::min(type.size(), of_requests.size()))) + "_reply";
-    const auto answered = new_message(to.heard.channel, std::move(name), std::move(content), to.heard.header);
+    auto answered = new_message(to.heard.channel, std::move(name), {}, to.heard.header);
+    answered.content_text = std::move(content);
     there->post(std::make_shared<const std::string>(write_message(answered, there->as())));
 }
 

@@ -32,8 +32,8 @@ struct kernel_place {
 class kernel : public std::enable_shared_from_this<kernel> {
 public:
     /// All but `at` must outlive this and the children of `tasks`.
-    kernel(kernel_place at, kernel_manager& kernels, sandbox_manager& sandboxes, task_group& tasks)
-        : at_(std::move(at)), kernels_(kernels), sandboxes_(sandboxes), tasks_(tasks)
+    kernel(kernel_place at, kernel_manager& kernels, sandbox_manager& sandboxes, blocking_pool& pool, task_group& tasks)
+        : at_(std::move(at)), kernels_(kernels), sandboxes_(sandboxes), pool_(pool), tasks_(tasks)
     {
     }
 
@@ -61,33 +61,46 @@ private:
         std::weak_ptr<client> from;
         bool aborted = false;
     };
+    struct recorded_cell {  // for the audit
+        json::object arguments;
+        std::string digest;  // in place of those of a long cell
+    };
+    struct sized_content {
+        json::object value;
+        std::size_t bytes = 0;  // about, of its text
+    };
 
     void take(message heard, const std::shared_ptr<client>& from);
     void take_order(message heard, const std::shared_ptr<client>& from);
     void abort_waiting();
     awaitable<> work();
     awaitable<> answer(request one);
-    awaitable<json::object> reply_to(request one);
-    awaitable<json::object> execute(request one);
-    void record(const json::object& reply, const json::object& arguments, std::chrono::duration<double> took) const;
-    awaitable<json::object> settle(message heard, kernel_answer answer);
-    awaitable<json::object> look(request one);
-    awaitable<kernel_answer> converse(json::object order, request one);
-    static awaitable<json::object> ask(std::shared_ptr<kernel> self, request one, json::object what);
+    awaitable<sized_content> reply_to(request& one);
+    awaitable<sized_content> execute(request& one);
+    awaitable<recorded_cell> arguments_of(const request& one);
+    void record(const json::object& reply, const recorded_cell& cell, std::chrono::duration<double> took) const;
+    awaitable<json::object> settle(json::object header, bool stops_on_error, kernel_answer answer);
+    awaitable<sized_content> look(request& one);
+    awaitable<kernel_answer> converse(json::object order, std::size_t bytes, json::object header,
+                                      std::weak_ptr<client> from);
+    static awaitable<json::object> ask(std::shared_ptr<kernel> self, json::object header, std::weak_ptr<client> from,
+                                       json::object what);
     void take_answer(const message& heard, const std::shared_ptr<client>& from);
     bool is_connected(const std::shared_ptr<client>& one) const;
     awaitable<> refuse_comm(message heard);
     awaitable<> forget();  // what the process knows, which ends
     awaitable<> publish(std::string type, json::object content, json::object parent);
-    static awaitable<> publish_late(std::weak_ptr<kernel> to, std::string type, json::object content,
+    awaitable<> publish_text(std::string type, std::string content, json::object parent);
+    static awaitable<> publish_late(std::weak_ptr<kernel> to, std::string type, std::string content,
                                     json::object parent);
     awaitable<> publish_state(std::string state, json::object parent);
-    void reply(const request& to, json::object content);
+    void reply(const request& to, std::string content);
     message new_message(std::string channel, std::string type, json::object content, json::object parent) const;
 
     kernel_place at_;
     kernel_manager& kernels_;
     sandbox_manager& sandboxes_;
+    blocking_pool& pool_;
     task_group& tasks_;
     std::string session_ = new_uuid();
     std::vector<std::shared_ptr<client>> clients_;

@@ -130,7 +130,7 @@ awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, new_kernel
     auto at = co_await choose(std::move(who), std::move(wanted));
     if (at.name.empty())
         if (auto there = shared_one(at.sandbox)) co_return there;
-    const auto fresh = std::make_shared<kernel>(std::move(at), kernels_, folders_.sandboxes(), tasks_);
+    const auto fresh = std::make_shared<kernel>(std::move(at), kernels_, folders_.sandboxes(), pool_, tasks_);
     all_[fresh->at().id] = fresh;
     if (!fresh->at().name.empty()) co_await fresh->restart();  // of an earlier one with this name nothing is left
     co_return fresh;

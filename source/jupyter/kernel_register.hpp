@@ -41,8 +41,8 @@ json::object kernel_environment(const json::object& wish);
 /// sandbox_error and gateway_error. Io thread only.
 class kernel_register {
 public:
-    kernel_register(asio::any_io_executor executor, kernel_manager& kernels, folders& places)
-        : kernels_(kernels), folders_(places), tasks_(executor)
+    kernel_register(asio::any_io_executor executor, kernel_manager& kernels, folders& places, blocking_pool& pool)
+        : kernels_(kernels), folders_(places), pool_(pool), tasks_(executor)
     {
     }
 
@@ -67,6 +67,7 @@ private:
 
     kernel_manager& kernels_;
     folders& folders_;
+    blocking_pool& pool_;
     std::map<std::string, std::shared_ptr<kernel>> all_;
     std::map<std::string, session> sessions_;
     task_group tasks_;

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ constexpr std::size_t own_parts = 4;                     // header, parent_heade
 constexpr std::size_t fewest_offsets = own_parts + 2;    // that of the channel, of each part, and of the end
 constexpr std::size_t escape_length = 6;                 // a backslash, u and four digits
 constexpr unsigned leading = 0xd800, trailing = 0xdc00;  // begins of the surrogates of UTF-16
-constexpr std::size_t most_offsets = 1 << 10;            // a client's buffers
+constexpr std::size_t most_values = 20'000;
+constexpr std::size_t longest_header = 4096;
+constexpr std::size_t most_offsets = 1 << 10;  // a client's buffers
 
 std::uint64_t number_at(std::string_view bytes, std::size_t at)
 {
@@ -84,8 +87,23 @@ std::string with_whole_characters(std::string_view text)
     return whole;
 }
 
+// Values are counted before they are made, because each takes more memory than its text, and time when it goes.
+bool has_few_values(std::string_view text)
+{
+    std::size_t values = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (c == '"')
+            for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+        else
+            values += c == ',' || c == '[' || c == '{' ? 1 : 0;
+    }
+    return values <= most_values;
+}
+
 json::object object_in(std::string_view text)
 {
+    if (!has_few_values(text)) return {};
     auto object = jsonrpc::read_object(text);
     if (object.empty() && text.find("\\u") != std::string_view::npos)
         object = jsonrpc::read_object(with_whole_characters(text));
@@ -101,18 +119,25 @@ message read_v1(std::string_view bytes)
 
 message read_text(std::string_view bytes)
 {
-    const auto whole = object_in(bytes);
-    return {text_of(whole, "channel"), object_of(whole, "header"), object_of(whole, "parent_header"),
-            object_of(whole, "metadata"), object_of(whole, "content")};
+    auto whole = object_in(bytes);
+    const auto taken = [&](std::string_view name) {
+        auto* member = whole.if_contains(name);
+        return member != nullptr && member->is_object() ? std::move(member->get_object()) : json::object();
+    };
+    return {text_of(whole, "channel"), taken("header"), taken("parent_header"), taken("metadata"), taken("content")};
 }
 
-std::string write_v1(const message& from)
+// A long content is copied once, into the message.
+std::string write_v1(const message& from, std::string_view content)
 {
-    const std::array<std::string, own_parts + 1> parts{
-        from.channel, jsonrpc::write_json(from.header), jsonrpc::write_json(from.parent),
-        jsonrpc::write_json(from.metadata), jsonrpc::write_json(from.content)};
-    std::string bytes;
+    const std::array<std::string, own_parts> heads{from.channel, jsonrpc::write_json(from.header),
+                                                   jsonrpc::write_json(from.parent),
+                                                   jsonrpc::write_json(from.metadata)};
+    const std::array<std::string_view, own_parts + 1> parts{heads[0], heads[1], heads[2], heads[3], content};
     std::uint64_t offset = word * (1 + fewest_offsets);
+    std::string bytes;
+    bytes.reserve(std::accumulate(parts.begin(), parts.end(), std::size_t{offset},
+                                  [](std::size_t sum, std::string_view part) { return sum + part.size(); }));
     append_number(bytes, fewest_offsets);
     append_number(bytes, offset);
     for (const auto& part : parts) append_number(bytes, offset += part.size());
@@ -121,17 +146,20 @@ std::string write_v1(const message& from)
 }
 
 // Clients look for the type and the id beside the header, too.
-std::string write_text(const message& from)
+std::string write_text(const message& from, std::string_view content)
 {
+    constexpr std::string_view member = ",\"content\":";
     json::object whole{{"channel", from.channel},
                        {"header", from.header},
                        {"parent_header", from.parent},
                        {"metadata", from.metadata},
-                       {"content", from.content},
                        {"buffers", json::array()},
                        {"msg_type", text_of(from.header, "msg_type")},
                        {"msg_id", text_of(from.header, "msg_id")}};
-    return jsonrpc::write_json(whole);
+    std::string text = jsonrpc::write_json(whole);
+    text.pop_back();
+    text.reserve(text.size() + member.size() + content.size() + 1);
+    return text.append(member).append(content).append("}");
 }
 
 }  // namespace
@@ -144,12 +172,15 @@ std::optional<message> read_message(std::string_view bytes, framing as)
     if (heard.type().empty()) return std::nullopt;
     if (heard.channel.empty()) heard.channel = "shell";
     heard.size = bytes.size();
+    if (heard.size > longest_header && jsonrpc::write_json(heard.header).size() > longest_header) return std::nullopt;
     return heard;
 }
 
 std::string write_message(const message& from, framing as)
 {
-    return as == framing::v1 ? write_v1(from) : write_text(from);
+    const std::string written = from.content_text.empty() ? jsonrpc::write_json(from.content) : std::string();
+    const std::string_view content = written.empty() ? from.content_text : written;
+    return as == framing::v1 ? write_v1(from, content) : write_text(from, content);
 }
 
 json::object new_header(std::string_view type, std::string_view session)

@@ -21,12 +21,14 @@ struct message {
     json::object parent;
     json::object metadata{};
     json::object content{};
-    std::size_t size = 0;  ///< bytes that it came in
+    std::size_t size = 0;        ///< bytes that it came in
+    std::string content_text{};  ///< of a message that is written: stands for content, unless it is empty
 
     std::string_view type() const;
 };
 
-/// Nothing where the bytes are no message.
+/// Nothing where the bytes are no message, or one that is hard to handle: of many thousand values, or with a long
+/// header, of which each reply has a copy. What clients send is a few long texts.
 std::optional<message> read_message(std::string_view bytes, framing as);
 std::string write_message(const message& from, framing as);
 

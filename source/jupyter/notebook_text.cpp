@@ -59,21 +59,31 @@ std::string_view next_value(tokens& all, std::string_view text)
     return text.substr(begin, all.end() - begin);
 }
 
-void begin_line(std::string& to, std::size_t depth) { to.append("\n").append(depth, ' '); }
+// Notebooks are not that deep; else text of many brackets would become many times as long.
+constexpr std::size_t deepest_indent = 16;
+
+void begin_line(std::string& to, std::size_t depth) { to.append("\n").append(std::min(depth, deepest_indent), ' '); }
 
 }  // namespace
+
+void for_each_member(std::string_view object,
+                     const std::function<void(std::string_view name, std::string_view value)>& member)
+{
+    tokens all(object);
+    for (auto token = all.next(); !token.empty(); token = all.next()) {
+        if (!token.starts_with('"')) continue;
+        all.next();  // the colon
+        member(token, next_value(all, object));
+    }
+}
 
 std::optional<std::string_view> member_text(std::string_view object, std::string_view name)
 {
     const std::string quoted = '"' + std::string(name) + '"';
-    tokens all(object);
     std::optional<std::string_view> latest;
-    for (auto token = all.next(); !token.empty(); token = all.next()) {
-        if (!token.starts_with('"')) continue;
-        all.next();  // the colon
-        const auto value = next_value(all, object);
-        if (token == quoted) latest = value;
-    }
+    for_each_member(object, [&](std::string_view each, std::string_view value) {
+        if (each == quoted) latest = value;
+    });
     return latest;
 }
 

@@ -62,7 +62,9 @@ sandbox::startable_program image_fetcher_program(const settings& config)
     options.most_stored = config.sandbox_image_store_size;
     options.pulls = config.sandbox_image_pull;
     options.variables = environment(config);
-    return {std::filesystem::read_symlink("/proc/self/exe").string(), arguments_of(options)};
+    // A server in its own mounts no longer sees where its program lies.
+    static const std::string own_program = std::filesystem::read_symlink("/proc/self/exe").string();
+    return {own_program, arguments_of(options)};
 }
 
 /// An image on its way; `changed` is notified with each step and at the end.

@@ -130,8 +130,15 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
 job_record job_manager::owned(const caller& who, const std::string& id)
 {
     auto record = jobs_.find(id);
-    if (record && record->owner == who.principal) return std::move(*record);
+    if (record && record->owner == who.principal && may_use(who, record->sandbox)) return std::move(*record);
     throw sandbox_error("NotFound", "There is no job \"" + id.substr(0, 100) + "\"; job_list shows yours.");
+}
+
+std::vector<job_record> job_manager::list(const caller& who)
+{
+    auto all = jobs_.list(who.principal);
+    std::erase_if(all, [&](const auto& each) { return !may_use(who, each.sandbox); });
+    return all;
 }
 
 awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t cursor,

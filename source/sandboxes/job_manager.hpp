@@ -37,7 +37,7 @@ public:
     /// Waits up to `patience` for text behind the cursor or the end of the job. Gives at most `most` bytes of it.
     awaitable<job_view> poll(caller who, std::string id, std::uint64_t cursor, std::chrono::milliseconds patience,
                              std::size_t most);
-    std::vector<job_record> list(const caller& who) { return jobs_.list(who.principal); }
+    std::vector<job_record> list(const caller& who);
 
     /// Ends the job and waits for the end. A job that had ended stays as it is.
     awaitable<job_record> kill(caller who, std::string id);

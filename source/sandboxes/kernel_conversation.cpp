@@ -1,3 +1,5 @@
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "sandboxes/kernel_ends.hpp"
 #include "sandboxes/kernel_turn.hpp"
 
@@ -14,7 +16,12 @@ constexpr auto longest_look = std::chrono::seconds(20);  // of a question about 
 
 bool is_cell(const json::object& message) { return message.contains("notebook"); }
 
-json::object warning(const std::string& sentence) { return {{"name", "stderr"}, {"text", sentence + "\n"}}; }
+constexpr std::size_t longest_account = 64 * 1024;  // of a kernel's earlier life
+
+std::string warning(const std::string& sentence)
+{
+    return jsonrpc::write_json(json::object{{"name", "stderr"}, {"text", sentence + "\n"}});
+}
 
 /// Tells in words what a new kernel has of the one before.
 class listener_of_new_kernel final : public kernel_listener {
@@ -25,10 +32,11 @@ public:
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override { return to_.receive(from, bytes); }
 
-    awaitable<> show(std::string kind, json::object content) override
+    awaitable<> show(std::string kind, std::string content) override
     {
         if (kind == "earlier") {
-            const auto sentence = loss_(content);
+            const auto sentence =
+                content.size() > longest_account ? std::string() : loss_(jsonrpc::read_object(content));
             if (sentence.empty()) co_return;
             kind = "stream";
             content = warning(sentence);
@@ -47,14 +55,15 @@ private:
 }  // namespace
 
 awaitable<kernel_answer> kernel_manager::converse(caller who, request_io& io, sandbox_record where, std::string name,
-                                                  json::object message, kernel_listener& to)
+                                                  json::object message, std::size_t bytes, kernel_listener& to)
 {
-    auto work = converse_in_turn(std::move(who), io, where, std::move(name), std::move(message), to);
+    auto work = converse_in_turn(std::move(who), io, where, std::move(name), std::move(message), bytes, to);
     return runs_.guarded(std::move(where), std::move(work));
 }
 
 awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io& io, sandbox_record where,
-                                                          std::string name, json::object message, kernel_listener& to)
+                                                          std::string name, json::object message, std::size_t bytes,
+                                                          kernel_listener& to)
 {
     const auto one = kernel_of(where, name);
     const auto mine = std::make_shared<turn>(one);
@@ -78,7 +87,7 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
     kernel& revived = *one;
     listener_of_new_kernel listener(to,
                                     [&revived](const json::object& earlier) { return loss_before(revived, earlier); });
-    auto answer = co_await process->converse(std::move(message), listener, limit,
+    auto answer = co_await process->converse(std::move(message), bytes, listener, limit,
                                              answers_for(std::move(who), io, std::move(where), &to));
     one->why_ended.clear();
     if (answer.lost && process->end()) answer.reason = lost_note(*process->end(), config_);

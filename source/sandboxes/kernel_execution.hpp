@@ -12,6 +12,15 @@
 
 namespace cmcp {
 
+/// A message of the kernel's program. The content of an event is apart, as text, because nobody here looks into it.
+struct kernel_process::heard_message {
+    bool whole = false;     ///< false: the connection has ended
+    std::size_t bytes = 0;  ///< that it came in
+    json::object head;
+    std::string content;  ///< of an event
+    std::string plain;    ///< its form text/plain
+};
+
 /// A message that the kernel answers, and what comes meanwhile.
 struct kernel_process::execution {
     explicit execution(const asio::any_io_executor& executor) : questions(executor) {}
@@ -21,6 +30,7 @@ struct kernel_process::execution {
     kernel_listener* listener = nullptr;  // the same, where it takes events
     std::array<marked_stream, 2> streams;
     std::optional<json::object> answer;
+    std::size_t answer_bytes = 0;
     kernel_questions answers;
     std::optional<event::clock::time_point> question_since;  // an installation that goes on
     unsigned question_count = 0;                             // installations so far

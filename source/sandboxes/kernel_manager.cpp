@@ -100,13 +100,14 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     auto late = one.process ? one.process->late().take() : std::string();
-    one.process = std::make_shared<kernel_process>(executor_, backend_);
+    one.process = std::make_shared<kernel_process>(executor_, backend_, runs_.pool(), where.owner);
     one.process->late().put_back(std::move(late));
     one.process->start(std::move(request), later_kernel_programs());
 }
 
 awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
 {
+    co_await runs_.sandboxes().admit_to_memory(where);
     co_await make_room(where.owner, io);
     if (one->process && one->why_ended.empty()) one->why_ended = why_ended(*one->process->end(), config_);
     start(*one, where);
@@ -219,6 +220,7 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, r
         co_return nothing;
     }
     try {
+        co_await runs_.sandboxes().admit_to_memory(to);
         co_await make_room(to.owner, io);
     } catch (const sandbox_error& refused) {
         kernel_transfer nothing;

@@ -48,10 +48,11 @@ public:
     awaitable<kernel_outcome> execute(caller who, request_io& io, sandbox_record where, std::string code,
                                       run_options options);
 
-    /// The same for a message of kernel_process::converse() to the kernel of this name. Its cells have the time of a
-    /// job (SANDBOX_JOB_TIMEOUT) and a place among the jobs. `reason` of the answer: how the kernel ended with it.
+    /// The same for a message, of about `bytes`, of kernel_process::converse() to the kernel of this name. Its cells
+    /// have the time of a job (SANDBOX_JOB_TIMEOUT) and a place among the jobs. `reason` of the answer: how the kernel
+    /// ended with it.
     awaitable<kernel_answer> converse(caller who, request_io& io, sandbox_record where, std::string name,
-                                      json::object message, kernel_listener& to);
+                                      json::object message, std::size_t bytes, kernel_listener& to);
 
     /// A copy of the sandbox (sandbox_manager::fork) with a kernel in the state of the old one's, which runs nothing
     /// meanwhile. Where only the state could not be copied, the new sandbox stays and the result says why.
@@ -123,7 +124,7 @@ private:
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, caller who, request_io& io, sandbox_record where,
                                   std::string code, run_options options);
     awaitable<kernel_answer> converse_in_turn(caller who, request_io& io, sandbox_record where, std::string name,
-                                              json::object message, kernel_listener& to);
+                                              json::object message, std::size_t bytes, kernel_listener& to);
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                     sandbox_record where, std::string code, run_options options, kernel_answer& answer);
     kernel_questions answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person = nullptr);

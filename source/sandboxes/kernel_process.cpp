@@ -1,5 +1,6 @@
 #include "sandboxes/kernel_receiver.hpp"
 
+#include "async/sized_work.hpp"
 #include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -27,6 +28,7 @@ namespace {
 constexpr std::size_t longest_answer = 3 << 19;  // kernel_driver.py gives a million characters of a value
 constexpr std::size_t longest_event = 12 << 20;  // kernel_notebook.py shows 8 MiB of forms
 constexpr std::size_t longest_late = 1 << 20;    // event behind the end of a cell
+constexpr std::size_t deepest_message = 256;
 constexpr std::size_t longest_piece = 8 << 20;   // of state, which is passed on as it comes
 constexpr auto grace = std::chrono::seconds(3);  // for code that was interrupted
 constexpr auto kernel_ending_limit = std::chrono::seconds(5);
@@ -43,29 +45,42 @@ std::string framed_message(const json::object& message)
     return framed += text;
 }
 
-void read_answer(const json::object& message, kernel_answer& answer)
+// Assignment would copy the value out of the memory that it lives in.
+template <class T>
+void put_in_place(T& to, T&& from)
+{
+    std::destroy_at(&to);
+    std::construct_at(&to, std::move(from));
+}
+
+void read_answer(json::object& message, kernel_answer& answer)
 {
     answer.ok = flag_of(message, "ok");
     answer.exit = static_cast<int>(number_of(message, "exit"));
-    if (const auto* value = message.if_contains("result")) answer.result = *value;
+    if (auto* value = message.if_contains("result")) answer.result.emplace(std::move(*value));
     answer.result_is_repr = flag_of(message, "result_is_repr");
     if (const auto* left = message.if_contains("left_running"); left && left->is_array())
         for (const auto& each : left->get_array())
             if (each.is_string()) answer.left_running.emplace_back(each.get_string());
-    if (const auto* shown = message.if_contains("displays"); shown && shown->is_array())
-        answer.displays = shown->get_array();
+    if (auto* shown = message.if_contains("displays"); shown && shown->is_array())
+        put_in_place(answer.displays, std::move(shown->get_array()));
     answer.cpu = std::chrono::microseconds(std::max<std::int64_t>(0, number_of(message, "cpu_us")));
     answer.peak_memory = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(message, "peak_bytes")));
-    answer.state = object_of(message, "state");
+    if (auto* state = message.if_contains("state"); state && state->is_object())
+        put_in_place(answer.state, std::move(state->get_object()));
     answer.reason = text_of(message, "reason");
-    answer.earlier = object_of(message, "earlier");
+    if (auto* earlier = message.if_contains("earlier"); earlier && earlier->is_object())
+        put_in_place(answer.earlier, std::move(earlier->get_object()));
 }
 
 }  // namespace
 
-kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend& backend)
+kernel_process::kernel_process(asio::any_io_executor executor, sandbox::backend& backend, blocking_pool& pool,
+                               std::string owner)
     : executor_(executor),
       backend_(backend),
+      pool_(pool),
+      owner_(std::move(owner)),
       link_(executor),
       output_(std::make_unique<receiver>(*this)),
       tasks_(executor)
@@ -128,16 +143,43 @@ awaitable<bool> kernel_process::read_message()
         const bool whole = co_await pass_on(std::move(head), size);
         co_return whole;
     }
-    std::string text(size, '\0');
-    auto [late_failure, rest] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
-    if (late_failure) co_return false;
-    auto message = jsonrpc::read_object(text);
-    const bool awaited = co_await note(std::move(message));
+    auto heard = co_await read_body(size);
+    if (!heard.whole) co_return false;
+    const bool awaited = co_await note(std::move(heard));
     if (!awaited)
         stop(sandbox::cause::cancelled,
              "its program sent the server a message that answers no call: code that it ran has written to the kernel's "
              "own descriptor, or changed the kernel's program");
     co_return awaited;
+}
+
+// Code chooses what is in a message. A long one is parsed beside the loop, into memory that goes in one piece.
+awaitable<kernel_process::heard_message> kernel_process::read_body(std::size_t size)
+{
+    std::string text(size, '\0');
+    auto [failure, got] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
+    if (failure) co_return heard_message();
+    const bool is_passed_on = current_ && current_->listener != nullptr;  // else values become part of a result
+    auto work = [text = std::move(text), is_passed_on] {
+        heard_message heard;
+        heard.whole = true;
+        heard.bytes = text.size();
+        auto in = text.size() > most_on_loop && is_passed_on ? json::make_shared_resource<json::monotonic_resource>()
+                                                             : json::storage_ptr();
+        auto message = jsonrpc::read_object(text, deepest_message, std::move(in));
+        if (!message.contains("event")) {
+            put_in_place(heard.head, std::move(message));
+            return heard;
+        }
+        const auto& content = object_of(message, "content");
+        heard.plain = text_of(object_of(content, "data"), "text/plain");
+        heard.content = jsonrpc::write_json(content);
+        heard.head["event"] = text_of(message, "event");
+        if (const auto* id = message.if_contains("id"); id != nullptr && id->is_number()) heard.head["id"] = *id;
+        return heard;
+    };
+    auto heard = co_await by_size(pool_, owner_, size, std::move(work));
+    co_return heard;
 }
 
 awaitable<> kernel_process::listen()
@@ -165,28 +207,32 @@ bool kernel_process::answers_call(const json::object& message) const
            id->to_number<double>() == static_cast<double>(current_->id);
 }
 
-awaitable<bool> kernel_process::note(json::object message)
+awaitable<bool> kernel_process::note(heard_message heard)
 {
-    if (!answers_call(message)) co_return false;
-    if (message.contains("event")) {
-        const bool passed = co_await pass_on_event(std::move(message));
+    if (!answers_call(heard.head)) co_return false;
+    if (heard.head.contains("event")) {
+        const bool passed = co_await pass_on_event(std::move(heard));
         co_return passed;
     }
-    if (message.contains("ask")) co_return begin_question(std::move(message));
-    current_->answer = std::move(message);
+    if (heard.head.contains("ask")) {
+        if (heard.bytes > most_on_loop) co_return false;  // no question has so much
+        co_return begin_question(std::move(heard.head));
+    }
+    current_->answer.emplace(std::move(heard.head));
+    current_->answer_bytes = heard.bytes;
     changed_.notify();
     co_return true;
 }
 
 // Both streams wait at the event's mark, so all that was printed before it has been passed on.
-awaitable<bool> kernel_process::pass_on_event(json::object message)
+awaitable<bool> kernel_process::pass_on_event(heard_message heard)
 {
     const auto one = current_;
     if (one->listener == nullptr) co_return false;
     while (!end_ && !(one->streams[0].paused() && one->streams[1].paused())) co_await changed_.wait();
     if (end_) co_return true;
-    auto kind = text_of(message, "event");
-    if (!kind.empty()) co_await one->listener->show(std::move(kind), object_of(message, "content"));
+    auto kind = text_of(heard.head, "event");
+    if (!kind.empty()) co_await one->listener->show(std::move(kind), std::move(heard.content));
     for (auto& stream : one->streams) stream.go_on();
     changed_.notify();
     co_return true;
@@ -199,9 +245,8 @@ awaitable<bool> kernel_process::pass_on_late(std::size_t size)
         stop(sandbox::cause::cancelled, "its program sent the server what no call awaits");
         co_return false;
     }
-    std::string text(size, '\0');
-    auto [failure, got] = co_await asio::async_read(link_, asio::buffer(text), as_tuple);
-    if (failure) co_return false;
+    auto heard = co_await read_body(size);
+    if (!heard.whole) co_return false;
     const bool is_first_too_much = shown_late_ <= most_output_ && shown_late_ + size > most_output_;
     shown_late_ += size;
     if (is_first_too_much)
@@ -209,10 +254,8 @@ awaitable<bool> kernel_process::pass_on_late(std::size_t size)
                                "What code shows behind the end of its cell is left out from here on: "
                                "it was too much. Run a cell, and it is shown again.\n");
     if (shown_late_ > most_output_) co_return true;
-    auto message = jsonrpc::read_object(text);
-    auto kind = text_of(message, "event");
-    auto content = object_of(message, "content");
-    co_await late_.show(std::move(kind), std::move(content));
+    auto kind = text_of(heard.head, "event");
+    co_await late_.show(std::move(kind), std::move(heard.content), std::move(heard.plain));
     co_return true;
 }
 
@@ -224,9 +267,11 @@ void kernel_process::stop(sandbox::cause why, std::string reason)
     tasks_.cancel_all();
 }
 
-awaitable<bool> kernel_process::send(json::object message)
+awaitable<bool> kernel_process::send(json::object message, std::size_t bytes)
 {
-    const std::string framed = std::exchange(first_message_, {}) + framed_message(message);
+    auto work = [message = std::move(message)] { return framed_message(message); };
+    auto text = co_await by_size(pool_, owner_, bytes, std::move(work));
+    const std::string framed = std::exchange(first_message_, {}) + text;
     auto [failure, sent] = co_await asio::async_write(link_, asio::buffer(framed), as_tuple);
     co_return !failure;
 }
@@ -256,16 +301,17 @@ awaitable<kernel_answer> kernel_process::execute(std::string code, std::string t
                                                  std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
+    const auto bytes = code.size();
     json::object message{{"op", "run"}, {"code", code}, {"tools", tools}};
     late_.listen(nullptr);
     auto late = late_.take();
     const auto one = begin(&output, message);
-    auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
+    auto answer = co_await ask(one, std::move(message), bytes, limit, std::move(answers));
     answer.late_output = std::move(late);
     co_return answer;
 }
 
-awaitable<kernel_answer> kernel_process::converse(json::object message, kernel_listener& to,
+awaitable<kernel_answer> kernel_process::converse(json::object message, std::size_t bytes, kernel_listener& to,
                                                   std::chrono::milliseconds limit, kernel_questions answers)
 {
     const auto self = shared_from_this();
@@ -274,15 +320,15 @@ awaitable<kernel_answer> kernel_process::converse(json::object message, kernel_l
     one->listener = &to;
     if (is_cell) late_.listen(to.after_the_end());
     had_cell_ = had_cell_ || is_cell;
-    auto answer = co_await ask(one, std::move(message), limit, std::move(answers));
+    auto answer = co_await ask(one, std::move(message), bytes, limit, std::move(answers));
     co_return answer;
 }
 
-awaitable<kernel_answer> kernel_process::ask(std::shared_ptr<execution> one, json::object message,
+awaitable<kernel_answer> kernel_process::ask(std::shared_ptr<execution> one, json::object message, std::size_t bytes,
                                              std::chrono::milliseconds limit, kernel_questions answers)
 {
     one->answers = std::move(answers);
-    auto sending = send(std::move(message));
+    auto sending = send(std::move(message), bytes);
     co_await uncancelled(std::move(sending));  // a message is whole or the connection is of no use
     auto answer = co_await answer_to(one, limit);
     co_return answer;
@@ -311,6 +357,7 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
     current_.reset();
     if (cancelled) throw system_error(asio::error::operation_aborted);
     answer.lost = end_.has_value();
+    answer.bytes = one->answer_bytes;
     if (one->answer) read_answer(*one->answer, answer);
     co_return answer;
 }
@@ -325,12 +372,13 @@ awaitable<> kernel_process::settle(std::shared_ptr<execution> one)
 
 void kernel_process::interrupt()
 {
-    if (!alive() || !current_ || taking_) return;
+    if (!alive() || !current_ || taking_ || std::exchange(interrupting_, true)) return;
     struct sender {
         static awaitable<> send(std::shared_ptr<kernel_process> to)
         {
             json::object message{{"op", "interrupt"}};
             co_await to->send(std::move(message));
+            to->interrupting_ = false;
         }
     };
     tasks_.spawn("interrupt kernel", sender::send(shared_from_this()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "jsonrpc/json.hpp"
@@ -20,6 +21,17 @@ namespace cmcp {
 
 /// The answer of a kernel when a piece of code has ended.
 struct kernel_answer {
+    kernel_answer() = default;
+    kernel_answer(kernel_answer&&) = default;
+    kernel_answer& operator=(kernel_answer&& other) noexcept
+    {
+        // Member by member the values would be copied out of the memory that they live in.
+        if (this == &other) return *this;
+        std::destroy_at(this);
+        return *std::construct_at(this, std::move(other));
+    }
+    ~kernel_answer() = default;
+
     bool ok = false;    ///< the code ended without an error
     bool lost = false;  ///< the kernel ended with it
     bool timed_out = false;
@@ -35,13 +47,14 @@ struct kernel_answer {
     std::string reason;                     ///< why they failed
     json::object
         earlier;  ///< of the first call: {"kept", "variables", "left_out", "reason"} of the kernel before this one
+    std::size_t bytes = 0;  ///< of the message that all this came in
 };
 
 /// Takes what a notebook's cell shows, in its order with what it prints, and what it asks the person before it.
 class kernel_listener : public sandbox::output_receiver {
 public:
-    /// `kind` and `content` as those of a message on Jupyter's iopub channel.
-    virtual awaitable<> show(std::string kind, json::object content) = 0;
+    /// `kind` and `content` as those of a message on Jupyter's iopub channel; the latter is the text of a JSON object.
+    virtual awaitable<> show(std::string kind, std::string content) = 0;
 
     /// Takes what the code still prints and shows when the cell has ended; null: nobody does.
     virtual std::shared_ptr<kernel_listener> after_the_end() { return {}; }
@@ -54,11 +67,12 @@ public:
 using kernel_questions = std::function<awaitable<json::object>(json::object question)>;
 
 /// A Python interpreter in a sandbox that runs one piece of code after the other. A process that sends what no call
-/// awaits, or more than an answer has, is ended before the server parses it. Io thread only.
+/// awaits, or more than an answer has, is ended before the server parses it; long messages are parsed and written on
+/// the pool. Io thread only.
 class kernel_process : public std::enable_shared_from_this<kernel_process> {
 public:
     /// `request` is complete but for its channel. Throws std::system_error.
-    kernel_process(asio::any_io_executor executor, sandbox::backend& backend);
+    kernel_process(asio::any_io_executor executor, sandbox::backend& backend, blocking_pool& pool, std::string owner);
     ~kernel_process();
 
     /// limits.output bounds each stream from one call to the next.
@@ -74,10 +88,10 @@ public:
     awaitable<kernel_answer> execute(std::string code, std::string tools, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit, kernel_questions answers);
 
-    /// A notebook's cell ("run" with "notebook") or a question ("look", kernel_program.cpp). Limit and cancellation as
-    /// for execute().
-    awaitable<kernel_answer> converse(json::object message, kernel_listener& to, std::chrono::milliseconds limit,
-                                      kernel_questions answers);
+    /// A notebook's cell ("run" with "notebook") or a question ("look", kernel_program.cpp), of about `bytes`. Limit
+    /// and cancellation as for execute().
+    awaitable<kernel_answer> converse(json::object message, std::size_t bytes, kernel_listener& to,
+                                      std::chrono::milliseconds limit, kernel_questions answers);
 
     /// Sends the interpreter's state, but for the variables of these names, to a kernel that takes it at the same time.
     /// Limit and cancellation as for execute().
@@ -102,12 +116,13 @@ public:
 private:
     class receiver;
     struct execution;
+    struct heard_message;
 
     awaitable<> run(sandbox::run_request request);
     awaitable<> listen();
     std::shared_ptr<execution> begin(sandbox::output_receiver* output, json::object& message);
-    awaitable<kernel_answer> ask(std::shared_ptr<execution> one, json::object message, std::chrono::milliseconds limit,
-                                 kernel_questions answers);
+    awaitable<kernel_answer> ask(std::shared_ptr<execution> one, json::object message, std::size_t bytes,
+                                 std::chrono::milliseconds limit, kernel_questions answers);
     awaitable<kernel_answer> answer_to(std::shared_ptr<execution> one, std::chrono::milliseconds limit);
     awaitable<> wait_for_change(std::shared_ptr<execution> one, event::clock::time_point until);
     bool begin_question(json::object message);
@@ -117,19 +132,22 @@ private:
     awaitable<> settle(std::shared_ptr<execution> one);
     awaitable<bool> pass_on(std::string head, std::size_t size);
     awaitable<bool> put_piece(std::string_view bytes);
-    awaitable<bool> send(json::object message);
+    awaitable<bool> send(json::object message, std::size_t bytes = 0);
     awaitable<bool> read_message();
     std::size_t longest_message() const;
     bool awaits_message() const;
     bool answers_call(const json::object& message) const;
-    awaitable<bool> note(json::object message);
-    awaitable<bool> pass_on_event(json::object message);
+    awaitable<heard_message> read_body(std::size_t size);
+    awaitable<bool> note(heard_message heard);
+    awaitable<bool> pass_on_event(heard_message heard);
     awaitable<bool> pass_on_late(std::size_t size);
     void stop(sandbox::cause why, std::string reason);
     bool over(const execution& one) const;
 
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
+    blocking_pool& pool_;
+    std::string owner_;
     asio::posix::stream_descriptor link_;
     event changed_;
     std::unique_ptr<receiver> output_;
@@ -147,7 +165,8 @@ private:
     std::string stop_reason_;
     std::shared_ptr<kernel_process> receiver_;  // of the state, while it is given
     std::uint64_t bytes_sent_ = 0;
-    bool taking_ = false;  // the link carries state, no messages
+    bool interrupting_ = false;  // one is on its way, which is enough
+    bool taking_ = false;        // the link carries state, no messages
     task_group tasks_;
 };
 

@@ -1,6 +1,5 @@
 #include "sandboxes/late_output.hpp"
 
-#include "jsonrpc/read_object.hpp"
 #include "sandboxes/kernel_process.hpp"
 
 #include <utility>
@@ -26,15 +25,14 @@ awaitable<> late_output::receive(sandbox::stream from, std::string bytes)
 }
 
 // A call that has begun meanwhile is given the text of a display.
-awaitable<> late_output::show(std::string kind, json::object content)
+awaitable<> late_output::show(std::string kind, std::string content, std::string plain)
 {
     const auto to = to_;
     if (to) {
         co_await to->show(std::move(kind), std::move(content));
         co_return;
     }
-    const auto text = text_of(object_of(content, "data"), "text/plain");
-    if (!text.empty()) keep(text + "\n");
+    if (!plain.empty()) keep(plain + "\n");
 }
 
 // The beginning goes once as much again has come, so that a flood costs no more than a copy of it.

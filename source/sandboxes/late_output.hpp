@@ -1,6 +1,5 @@
 #pragma once
 
-#include "jsonrpc/json.hpp"
 #include "sandbox/backend.hpp"
 
 #include <cstdint>
@@ -21,7 +20,8 @@ public:
     void listen(receiver to) { to_ = std::move(to); }  ///< null: the output waits
 
     awaitable<> receive(sandbox::stream from, std::string bytes);
-    awaitable<> show(std::string kind, json::object content);  ///< as kernel_listener's
+    /// As kernel_listener's. `plain`: what waits of it where there is no receiver.
+    awaitable<> show(std::string kind, std::string content, std::string plain);
 
     /// The output that waits, behind a line that says how many bytes before it were dropped; empty where there is none.
     std::string take();

@@ -242,10 +242,9 @@ awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request
 {
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), what] {
-        return list_folder(file_root(workspace), what);
-    };
-    auto page = co_await pool_.run(where.owner, std::move(work));
+    auto work =
+        list_folder([workspace = sandboxes_.places().workspace(where.id)] { return workspace; }, std::move(what));
+    auto page = co_await pool_.run_long(where.owner, std::move(work));
     co_return page;
 }
 

@@ -4,6 +4,7 @@
 #include "files/trees.hpp"
 #include "http/signed_link.hpp"
 #include "log/log.hpp"
+#include "sandboxes/place_memory.hpp"
 #include "text/encodings.hpp"
 #include "text/time_text.hpp"
 #include "text/words.hpp"
@@ -44,6 +45,21 @@ std::string without_end_slashes(std::string url)
                                         "\"; list_sandboxes shows yours, create_sandbox makes one.");
 }
 
+// The caller without a name is everybody.
+std::uint64_t share_of_a_caller(const settings& config)
+{
+    const auto memory = memory_of_this_place();
+    return config.callers_have_names() ? memory / 2 : memory - memory / 4;
+}
+
+[[noreturn]] void refuse_other_sandbox()
+{
+    throw sandbox_error(
+        "Forbidden",
+        "Code in a sandbox uses its own sandbox alone, which it need not name, and makes no others. "
+        "The operator opens the caller's other sandboxes to it with SANDBOX_TOOLS_REACH_OUT=sandboxes.");
+}
+
 }  // namespace
 
 sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -56,13 +72,15 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       places_(folder.path()),
       store_(folder.database()),
       cells_(backend),
-      network_(executor, config, backend, store_, limits),
+      network_(executor, config, backend, store_, limits, pool),
       tools_(config),
       public_url_(without_end_slashes(config.public_url)),
       images_(config),
       fetches_(config, executor, images_, image_fetcher_program(config)),
+      memory_of_a_caller_(share_of_a_caller(config)),
       tasks_(executor)
 {
+    tools_.lead_out_by([this](const std::string& id) { return network_.way_out_of(id); });
     if (folder.alone()) reconcile();
 }
 
@@ -116,8 +134,18 @@ try {
     log::warning("no_default_image", {{"reason", json::string(missing.what())}});
 }
 
+void sandbox_manager::check_maker(const caller& who, const std::string& image) const
+{
+    if (who.code && !who.code->sandboxes) refuse_other_sandbox();
+    if (who.code && !who.code->network && images_.to_fetch(image))
+        throw sandbox_error("Forbidden",
+                            "Code in a sandbox fetches no image from a registry: take one that is there. The operator "
+                            "lets code fetch some with SANDBOX_TOOLS_REACH_OUT=network.");
+}
+
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
 {
+    check_maker(who, wanted.image);
     sandbox_record record;
     record.image = images_.check(wanted.image);
     record.id = handles_.make("sbx");
@@ -184,11 +212,42 @@ awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted
     co_return record;
 }
 
-std::vector<sandbox_record> sandbox_manager::list(const caller& who) { return store_.list(who.principal); }
+std::vector<sandbox_record> sandbox_manager::list(const caller& who)
+{
+    auto all = store_.list(who.principal);
+    std::erase_if(all, [&](const auto& each) { return !may_use(who, each.id); });
+    return all;
+}
 
+awaitable<json::array> sandbox_manager::described(caller who,
+                                                  std::function<json::array(std::vector<listed_sandbox>)> describe)
+{
+    auto read = [file = store_.file(), who, describe = std::move(describe)] {
+        auto all = sandbox_store::listing(file, who.principal);
+        std::erase_if(all, [&](const auto& each) { return !may_use(who, each.record.id); });
+        return describe(std::move(all));
+    };
+    auto rows = co_await pool_.run(who.principal, std::move(read));
+    co_return rows;
+}
+
+awaitable<std::vector<sandbox_record>> sandbox_manager::all_of(caller who)
+{
+    auto read = [file = store_.file(), who] {
+        std::vector<sandbox_record> all;
+        for (auto& each : sandbox_store::listing(file, who.principal))
+            if (may_use(who, each.record.id)) all.push_back(std::move(each.record));
+        return all;
+    };
+    auto all = co_await pool_.run(who.principal, std::move(read));
+    co_return all;
+}
+
+// Code is told the same of a sandbox that is not there.
 sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
 {
     auto record = store_.find(who.principal, id_or_name);
+    if (who.code && !may_use(who, record ? record->id : id_or_name)) refuse_other_sandbox();
     if (!record) not_found(id_or_name);
     before_use_(*record);
     return *record;
@@ -196,6 +255,7 @@ sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or
 
 sandbox_record sandbox_manager::latest(const caller& who)
 {
+    if (who.code) return find(who, who.code->sandbox);
     // Without authentication all clients are one owner, so only the sandboxes of the same session are its own.
     auto record = store_.latest(who.principal, session_digest(who), !who.principal.empty());
     if (!record) throw sandbox_error("StateError", "Sandbox not initialized. Call 'initialize_sandbox' first.");
@@ -213,6 +273,7 @@ std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_
 awaitable<> sandbox_manager::stop_all(sandbox_record stopped)
 {
     for (const auto& end : stops_) co_await end(stopped.id);
+    admitted_.erase(stopped.id);
     co_await cells_.end(std::move(stopped));
 }
 
@@ -231,9 +292,8 @@ void sandbox_manager::hold(const caller& who, const sandbox_record& wanted)
 
 void sandbox_manager::end_session(const caller& who)
 {
-    for (auto& each : store_.passing())
-        if (each.owner == who.principal && each.session == session_digest(who))
-            tasks_.spawn("end a session's sandbox", end_with_session(std::move(each)));
+    for (auto& each : store_.passing(who.principal, session_digest(who)))
+        tasks_.spawn("end a session's sandbox", end_with_session(std::move(each)));
 }
 
 // A job may outlive the session, and another session may take the sandbox meanwhile.

@@ -18,6 +18,8 @@
 #include "store/sandbox_store.hpp"
 #include "text/handles.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -51,7 +53,15 @@ public:
     awaitable<> stop();  ///< ends the looking after
 
     awaitable<sandbox_record> create(caller who, new_sandbox wanted);
+
+    /// Before an image is fetched for a new sandbox: whether the caller may make one with it, as code in a sandbox may
+    /// not. Throws sandbox_error.
+    void check_maker(const caller& who, const std::string& image) const;
     std::vector<sandbox_record> list(const caller& who);
+    awaitable<std::vector<sandbox_record>> all_of(caller who);  ///< the same, read on the pool
+
+    /// As `describe` makes it of all sandboxes that list() gives, on the pool: there may be thousands.
+    awaitable<json::array> described(caller who, std::function<json::array(std::vector<listed_sandbox>)> describe);
     sandbox_record find(const caller& who, const std::string& id_or_name);
     sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
@@ -115,7 +125,16 @@ public:
     void count_idle(std::function<std::size_t(const std::string& id)> count) { idle_.push_back(std::move(count)); }
 
     /// Ends the longest unused sandbox in which nothing runs but those, for one that finds no place (backend::on_full).
-    awaitable<bool> make_room(sandbox::cell_name name);
+    /// `own_alone`: only one of the same principal.
+    awaitable<bool> make_room(sandbox::cell_name name, bool own_alone = false);
+
+    /// Before something starts in a sandbox that stays: while the live sandboxes of its owner hold more memory than one
+    /// caller may have, their longest unused one gives way. Throws QuotaExceeded where none can.
+    awaitable<> admit_to_memory(sandbox_record where);
+    awaitable<> admit_run(sandbox_record where);  ///< the same for the first run since the sandbox began or was stopped
+
+    /// In place of a share of what the machine or the server's cgroup has; 0: any number.
+    void set_memory_of_a_caller(std::uint64_t bytes) { memory_of_a_caller_ = bytes; }
 
     /// Called with the handle of each sandbox that was deleted.
     void on_delete(std::function<void(const std::string& id)> deleted) { deleted_.push_back(std::move(deleted)); }
@@ -191,7 +210,8 @@ private:
     awaitable<> destroy(sandbox_record gone);
     awaitable<> stop_all(sandbox_record stopped);
     std::optional<sandbox_record> longest_unused(const std::map<std::string, sandbox::cell_state>& live,
-                                                 const sandbox::cell_name& name);
+                                                 const sandbox::cell_name& name, bool own_alone);
+    std::uint64_t memory_held(const std::map<std::string, sandbox::cell_state>& live, const std::string& owner);
     awaitable<> keep_all(std::string id, std::string why);
     awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
     awaitable<> end_with_session(sandbox_record left);
@@ -220,6 +240,13 @@ private:
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
     std::vector<std::function<std::size_t(const std::string&)>> idle_;
+    struct cell_start {
+        std::string owner;
+        std::chrono::steady_clock::time_point at;
+    };
+    std::map<std::string, cell_start> starting_;  // sandboxes whose cell begins with what was admitted
+    std::set<std::string> admitted_;              // sandboxes since they were last stopped
+    std::uint64_t memory_of_a_caller_ = 0;
     std::set<std::string> giving_way_;  // sandboxes that end for others at this moment
     std::function<bool(const sandbox_record&)> kept_ = [](const sandbox_record&) { return false; };
     disk_reservations reservations_;

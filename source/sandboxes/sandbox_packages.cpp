@@ -54,6 +54,7 @@ sandbox_packages::sandbox_packages(const settings& config, asio::any_io_executor
       client_(executor, config.web_ca_file),
       installing_(backend, runs, pool, client_)
 {
+    client_.unpack_on(pool);
 }
 
 // The question is asked outside of the sandbox, because a caller's files must not decide what the server lets it reach.

@@ -8,6 +8,7 @@
 #include "text/encodings.hpp"
 #include "text/utf8_text.hpp"
 
+#include <memory>
 #include <utility>
 
 namespace cmcp {
@@ -17,6 +18,31 @@ namespace {
 constexpr std::string_view scheme = "sandbox://";
 constexpr std::size_t most_listed = 500;
 constexpr std::uint64_t largest_read = 10 << 20;
+
+json::object content_of(std::string bytes, const std::string& path)
+{
+    const bool text = valid_utf8_length(bytes) == bytes.size();
+    json::object content;
+    content["mimeType"] = media_type_of(path, text ? "text/plain" : "application/octet-stream");
+    content[text ? "text" : "blob"] = text ? bytes : base64_encode(bytes);
+    return content;
+}
+
+json::array rows_of(const sandbox_record& where, const tree_scan& tree, std::size_t most)
+{
+    json::array rows;
+    for (const auto& [path, stamp] : tree.files) {
+        if (rows.size() >= most) break;
+        if (valid_utf8_length(path) != path.size()) continue;
+        json::object row;
+        row["uri"] = sandbox_manager::uri_of(where, path);
+        row["name"] = where.name + "/" + path;
+        row["mimeType"] = media_type_of(path, "application/octet-stream");
+        row["size"] = stamp.size;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
 
 }  // namespace
 
@@ -40,20 +66,13 @@ json::array sandbox_resources::templates() const
 awaitable<json::array> sandbox_resources::list(const caller& who)
 {
     json::array all;
-    for (const auto& each : sandboxes_.list(who)) {
+    const auto own = co_await sandboxes_.all_of(who);
+    for (const auto& each : own) {
         if (all.size() >= most_listed) break;
-        auto work = scan_tree(sandboxes_.places().workspace(each.id));
-        const auto tree = co_await pool_.run_long(each.owner, std::move(work));
-        for (const auto& [path, stamp] : tree.files) {
-            if (all.size() >= most_listed) break;
-            if (valid_utf8_length(path) != path.size()) continue;
-            json::object row;
-            row["uri"] = sandbox_manager::uri_of(each, path);
-            row["name"] = each.name + "/" + path;
-            row["mimeType"] = media_type_of(path, "application/octet-stream");
-            row["size"] = stamp.size;
-            all.push_back(std::move(row));
-        }
+        auto describe = [each, most = most_listed - all.size()](tree_scan tree) { return rows_of(each, tree, most); };
+        auto work = then(scan_tree(sandboxes_.places().workspace(each.id)), std::move(describe));
+        auto rows = co_await pool_.run_long(each.owner, std::move(work));
+        for (auto& row : rows) all.push_back(std::move(row));
     }
     co_return all;
 }
@@ -70,10 +89,10 @@ awaitable<std::optional<json::object>> sandbox_resources::contents(caller who, p
     } catch (const sandbox_error&) {
         co_return std::nullopt;  // somebody else's, or none
     }
-    const bool text = valid_utf8_length(bytes) == bytes.size();
-    json::object content;
-    content["mimeType"] = media_type_of(wanted.path, text ? "text/plain" : "application/octet-stream");
-    content[text ? "text" : "blob"] = text ? std::move(bytes) : base64_encode(bytes);
+    auto describe = [bytes_read = std::make_shared<std::string>(std::move(bytes)), path = std::move(wanted.path)] {
+        return content_of(std::move(*bytes_read), path);
+    };
+    auto content = co_await pool_.run(who.principal, std::move(describe));
     co_return content;
 }
 

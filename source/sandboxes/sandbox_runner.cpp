@@ -254,14 +254,16 @@ awaitable<sandbox_outcome> sandbox_runner::run(caller who, request_io& io, sandb
 {
     auto ticket = right_for(request, who, where.id);
     if (request.tools) request.environment.emplace_back(tool_rights::variable, ticket.text());
-    auto running = with_tools(who, io, std::move(request), std::move(options), std::move(ticket));
+    auto running = with_tools(who, io, where, std::move(request), std::move(options), std::move(ticket));
     auto work = scanned(std::move(who), io, where, std::move(running));
     return guarded(std::move(where), std::move(work));
 }
 
-awaitable<run_outcome> sandbox_runner::with_tools(caller who, request_io& io, sandbox::run_request request,
-                                                  run_options options, tool_rights::ticket)
+awaitable<run_outcome> sandbox_runner::with_tools(caller who, request_io& io, sandbox_record where,
+                                                  sandbox::run_request request, run_options options,
+                                                  tool_rights::ticket)
 {
+    if (!request.cell.empty()) co_await sandboxes_.admit_run(std::move(where));
     auto outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
     co_return outcome;
 }
@@ -291,8 +293,10 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     auto look_again = scan_tree(workspace);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
     if (after.bytes > before.bytes) tell_full_disk(outcome.run, after.bytes);
-    auto compare = [before = std::move(before), after = std::move(after)] {
-        return changed_files(before, after, most_named_files);
+    // Both end there, too: they may hold very many files.
+    auto compare = [before = std::move(before), after = std::move(after)]() mutable {
+        const tree_scan earlier = std::move(before), later = std::move(after);
+        return changed_files(earlier, later, most_named_files);
     };
     outcome.files = co_await pool_.run(where.owner, std::move(compare));
     if (!outcome.run.output_path.empty())

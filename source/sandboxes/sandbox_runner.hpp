@@ -71,6 +71,7 @@ public:
     const run_terms& command_terms() const { return command_terms_; }
     sandbox_manager& sandboxes() { return sandboxes_; }
     const runner& runs() const { return runs_; }
+    blocking_pool& pool() const { return pool_; }
 
     /// A place among the runs, or those in the background. Throws sandbox_error (Busy).
     awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
@@ -88,8 +89,8 @@ private:
     void join_cell(sandbox::run_request& request, const sandbox_record& where) const;
     awaitable<sandbox_outcome> run(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                    run_options options);
-    awaitable<run_outcome> with_tools(caller who, request_io& io, sandbox::run_request request, run_options options,
-                                      tool_rights::ticket right);
+    awaitable<run_outcome> with_tools(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                      run_options options, tool_rights::ticket right);
     void run_in_shell(sandbox::run_request& request, const sandbox_record& where, std::string text) const;
     std::string program_of(const sandbox_record& where, const language& of) const;
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view placeholder_mark = "cmcp-secret-";
 constexpr std::chrono::seconds between_tries{10};
+constexpr std::size_t most_places = 16;  // of a sandbox, whose masks are kept
 constexpr std::size_t shortest_placeholder = 28, longest_placeholder = 128;
 
 // As long as the value where that can be, so that a masked answer has the placeholder as a whole.
@@ -68,6 +69,14 @@ int nearness(const secret_record& secret, const sandbox_record& where)
     return for_everybody ? 1 : 2;
 }
 
+bool is_same_secret(const held_secret& a, const held_secret& b)
+{
+    return a.name == b.name && a.value == b.value && a.placeholder == b.placeholder &&
+           a.place.text() == b.place.text() && std::ranges::equal(a.hosts, b.hosts, [](const auto& x, const auto& y) {
+               return x.is == y.is && x.name == y.name && x.port == y.port;
+           });
+}
+
 }  // namespace
 
 class sandbox_secrets::source final : public secret_source {
@@ -87,9 +96,14 @@ public:
         auto all = of_.of(where_);
         std::erase_if(all, [&](const held_secret& each) { return !each.is_for(who, port); });
         if (all.empty()) return nullptr;
-        auto masks = std::make_shared<secret_masks>();
-        for (const auto& each : all) masks->add(each);
-        return std::make_shared<const place_secrets>(place_secrets{std::move(all), std::move(masks)});
+        const auto place = who.with_port(port);
+        if (places_.size() >= most_places && !places_.contains(place)) places_.clear();
+        auto& known = places_[place];
+        if (!known || !std::ranges::equal(known->all, all, is_same_secret)) {
+            auto masks = std::make_shared<const secret_masks>(all);
+            known = std::make_shared<const place_secrets>(place_secrets{std::move(all), std::move(masks)});
+        }
+        return known;
     }
 
     cell_authority& authority() override { return *of_.part_of(where_.id).authority; }
@@ -105,9 +119,12 @@ public:
 
     void note_use(const held_secret& secret) override { of_.note_use(where_, secret.name); }
 
+    blocking_pool& pool() override { return of_.pool_; }
+
 private:
     sandbox_secrets& of_;
     sandbox_record where_;
+    std::map<std::string, std::shared_ptr<const place_secrets>> places_;  // because masks take a while to make
 };
 
 sandbox_secrets::~sandbox_secrets() { close_all(); }

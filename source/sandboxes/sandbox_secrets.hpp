@@ -20,7 +20,8 @@ namespace cmcp {
 /// has for them, as long as this server runs. What the store says counts at once. Io thread only.
 class sandbox_secrets {
 public:
-    explicit sandbox_secrets(const settings& config) : config_(config) {}  ///< `config` must outlive this
+    /// Both must outlive this.
+    sandbox_secrets(const settings& config, blocking_pool& pool) : config_(config), pool_(pool) {}
     sandbox_secrets(const sandbox_secrets&) = delete;
     sandbox_secrets& operator=(const sandbox_secrets&) = delete;
     ~sandbox_secrets();
@@ -58,6 +59,7 @@ private:
     using clock = std::chrono::steady_clock;
 
     const settings& config_;
+    blocking_pool& pool_;
     std::unique_ptr<secret_store> store_;
     std::int64_t seen_ = -1;                          // the store's version
     std::optional<clock::time_point> trouble_since_;  // with the key

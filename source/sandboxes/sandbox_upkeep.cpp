@@ -20,6 +20,9 @@ namespace {
 constexpr std::chrono::milliseconds most_between_rounds(30'000);
 constexpr std::chrono::milliseconds least_between_rounds(250);
 constexpr std::chrono::milliseconds upkeep_ending_limit(5'000);
+constexpr std::chrono::seconds longest_start(30);
+constexpr std::uint64_t least_memory = 16u << 20;       // of a live sandbox
+constexpr std::uint64_t memory_of_a_start = 64u << 20;  // of a kernel with its first imports
 
 sandbox_error stopped_meanwhile()
 {
@@ -204,7 +207,7 @@ awaitable<> sandbox_manager::end_everything(sandbox_error why)
 // Of the caller's own sandboxes in which nothing runs but what waits for a call; where the caller has not used up their
 // share, also of a caller who has more of them.
 std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std::string, sandbox::cell_state>& live,
-                                                              const sandbox::cell_name& name)
+                                                              const sandbox::cell_name& name, bool own_alone)
 {
     const auto count = [&](const std::string& principal) {
         return static_cast<std::size_t>(
@@ -216,7 +219,7 @@ std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std
     for (const auto& [id, state] : live) {
         const bool is_own = state.name.principal == name.principal;
         if (id == name.cell || activities_.busy(id) || giving_way_.contains(id)) continue;
-        if (!is_own && (own_share_is_used || count(state.name.principal) <= own + 1)) continue;
+        if (!is_own && (own_alone || own_share_is_used || count(state.name.principal) <= own + 1)) continue;
         std::size_t idle = 0;
         for (const auto& of : idle_) idle += of(id);
         if (state.processes > idle) continue;
@@ -228,7 +231,7 @@ std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std
 }
 
 // A program that ends, or that has just come to stand by, counts as one of its sandbox's for some milliseconds.
-awaitable<bool> sandbox_manager::make_room(sandbox::cell_name name)
+awaitable<bool> sandbox_manager::make_room(sandbox::cell_name name, bool own_alone)
 {
     constexpr int most_looks = 5;
     constexpr std::chrono::milliseconds between_looks(50);
@@ -236,7 +239,7 @@ awaitable<bool> sandbox_manager::make_room(sandbox::cell_name name)
     for (int looks = 0; !unused && looks != most_looks; ++looks) {
         if (looks != 0) co_await pause_for(between_looks);
         const auto live = co_await cells_.now();
-        unused = longest_unused(live, name);
+        unused = longest_unused(live, name, own_alone);
     }
     if (!unused) co_return false;
     const mark_in mark{giving_way_, unused->id};
@@ -251,6 +254,48 @@ awaitable<bool> sandbox_manager::make_room(sandbox::cell_name name)
                                           "ended. Its files are there, and the variables of its kernel are back with "
                                           "its next call.");
     co_return true;
+}
+
+// Starts that are not yet among the live count as well, so that not all calls of one moment fit.
+std::uint64_t sandbox_manager::memory_held(const std::map<std::string, sandbox::cell_state>& live,
+                                           const std::string& owner)
+{
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(starting_,
+                  [&](const auto& each) { return live.contains(each.first) || now - each.second.at > longest_start; });
+    std::uint64_t held = 0;
+    for (const auto& [id, state] : live)
+        if (state.name.principal == owner) held += std::max(state.memory, least_memory);
+    for (const auto& [id, each] : starting_)
+        if (each.owner == owner) held += memory_of_a_start;
+    return held;
+}
+
+awaitable<> sandbox_manager::admit_to_memory(sandbox_record where)
+{
+    const auto in_mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    for (;;) {
+        const auto live = co_await cells_.now();
+        const auto held = memory_held(live, where.owner);
+        if (memory_of_a_caller_ == 0 || held == 0 || held + memory_of_a_start <= memory_of_a_caller_) break;
+        sandbox::cell_name name{where.owner, where.id};
+        const bool has_ended = co_await make_room(std::move(name), true);
+        if (!has_ended)
+            throw sandbox_error("QuotaExceeded",
+                                "Your live sandboxes hold " + in_mebibytes(held) + " of the " +
+                                    in_mebibytes(memory_of_a_caller_) +
+                                    " of memory that one caller may have on this server, and all of them are at work. "
+                                    "Wait for one, end its processes with stop_sandbox, or end a kernel with "
+                                    "restart_kernel.");
+    }
+    starting_[where.id] = {where.owner, std::chrono::steady_clock::now()};
+    admitted_.insert(where.id);
+}
+
+awaitable<> sandbox_manager::admit_run(sandbox_record where)
+{
+    if (admitted_.contains(where.id)) co_return;
+    co_await admit_to_memory(std::move(where));
 }
 
 awaitable<> sandbox_manager::sweep(double at)

@@ -76,9 +76,11 @@ awaitable<bool> is_home(member_calls& calls, std::string principal)
     co_return elsewhere.empty();
 }
 
-core_limits limits_of(const settings& config, quotas& of_principals, const std::unique_ptr<cluster>& with)
+core_limits limits_of(const settings& config, const managers& all, const std::unique_ptr<cluster>& with)
 {
+    auto& of_principals = *all.limits;
     core_limits limits;
+    limits.pool = all.pool;
     limits.requests_in_flight = config.max_requests_in_flight;
     limits.requests_per_session = config.max_requests_per_session;
     limits.tasks.most = config.max_tasks;
@@ -179,11 +181,13 @@ application::application(asio::any_io_executor executor, const settings& config,
                    ? nullptr
                    : std::make_unique<cluster>(executor, config, told_by(*managers_, [this] { return load(); }),
                                                moving(managers_->vault.get()))),
-      core_(executor, identity(), limits_of(config, *managers_->limits, cluster_), managers_->background),
+      core_(executor, identity(), limits_of(config, *managers_, cluster_), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
       tasks_(executor)
 {
+    managers_->limits->count_calls_by([begin = limits_of(config_, *managers_, cluster_).begin_call](
+                                          const std::string& principal) { return begin(principal, true); });
     if (cluster_) cluster_->join(core_);
     if (cluster_ && managers_->vault)
         managers_->vault->ask_home([this](std::string principal) { return is_home(cluster_->calls, principal); });
@@ -284,6 +288,7 @@ gateways application::to_sandboxes()
     to.jupyter = managers_->jupyter_.get();
     to.administration = &administration_;
     to.issuers = make_issuer_fetch(executor_, config_);
+    to.limits = managers_->limits.get();
     to.sessions = managers_->limits->each(&principal_limits::sessions);
     to.node = managers_->node;
     to.sessions_file = managers_->records.path() / "sessions.sqlite";

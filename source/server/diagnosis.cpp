@@ -66,7 +66,7 @@ std::string command_for_namespaces()
 bool about_namespaces(std::string_view detail)
 {
     for (const char* words : {"step \"clone\"", "step \"user namespace\"", "amespaces are not permitted",
-                              "user namespace", "max_user_namespaces"})
+                              "user namespace", "max_user_namespaces", "has no mounts of its own"})
         if (detail.find(words) != std::string_view::npos) return true;
     return false;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 
 namespace cmcp::command {
@@ -14,6 +13,8 @@ namespace cmcp::command {
 namespace {
 
 constexpr auto time_to_unwind = std::chrono::seconds(5);
+constexpr auto time_for_held_loop = std::chrono::seconds(5);
+constexpr auto time_for_rest = std::chrono::seconds(40);  // a member of a cluster needs up to 25 to keep its sandboxes
 
 }  // namespace
 
@@ -23,31 +24,10 @@ log::level level_named(std::string_view name)
     return static_cast<log::level>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-stop_signals::stop_signals(asio::any_io_executor executor) : set_(executor, SIGTERM, SIGINT) { wait(); }
-
-void stop_signals::on_first(std::function<void()> action)
+stop_signals::limits stop_limits(const settings& config)
 {
-    action_ = std::move(action);
-    if (asked_ && action_) action_();
-}
-
-void stop_signals::wait()
-{
-    set_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& failure, int number) {
-        if (!failure && !alive.expired()) received(number);
-    });
-}
-
-void stop_signals::received(int number)
-{
-    if (asked_) {
-        log::warning("stopped_at_once", {{"signal", number}});
-        std::_Exit(128 + number);
-    }
-    asked_ = true;
-    log::info("stopping", {{"signal", number}});
-    wait();
-    if (action_) action_();
+    const auto calls = config.drain_notice + config.drain_timeout;
+    return {calls + time_for_held_loop, calls + time_for_rest};
 }
 
 void ignore_signals()

@@ -23,7 +23,6 @@
 #include "transport/stdio.hpp"
 #include "transport/stdio_entrance.hpp"
 
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -150,10 +149,13 @@ awaitable<> say_that_it_ends(application& app, std::chrono::milliseconds notice)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
-awaitable<> end(application& app)
+awaitable<> end(application& app, stop_signals& signals)
 {
+    signals.waits_for("the tasks of calls");
     co_await app.core().tasks_ended(time_to_end);
+    signals.waits_for("sandboxes, kernels and shells");
     co_await app.stop();
+    signals.waits_for("threads that read and write files");
     log::info("stopped");
 }
 
@@ -203,9 +205,8 @@ struct beginning {
     const audit::writer* audit;
 };
 
-awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
+awaitable<> serve_http(asio::io_context& io, stop_signals& signals, settings& config, beginning parts)
 {
-    stop_signals signals(io.get_executor());
     application app(io.get_executor(), config, std::move(parts.started), parts.audit);
     co_await app.prepare();
     http_server server(
@@ -238,18 +239,18 @@ awaitable<> serve_http(asio::io_context& io, settings& config, beginning parts)
     app.core().refuse_new_requests();
     care.cancel_all();
     if (relayed) relayed->stop();
+    signals.waits_for("calls and connections");
     co_await server.stop();
     if (relayed) co_await relayed->ended(config.drain_timeout);
-    co_await end(app);
+    co_await end(app, signals);
 }
 
 constexpr auto one_day = std::chrono::hours(24);
 
-awaitable<> serve_one(asio::io_context& io, const settings& config, std::optional<bound_address> socket,
-                      started_sandbox started, const audit::writer* audit)
+awaitable<> serve_one(asio::io_context& io, stop_signals& signals, const settings& config,
+                      std::optional<bound_address> socket, started_sandbox started, const audit::writer* audit)
 {
     const auto executor = io.get_executor();
-    stop_signals signals(executor);
     application app(executor, config, std::move(started), audit);
     co_await app.prepare();
     std::optional<stdio_entrance> relayed;
@@ -267,7 +268,7 @@ awaitable<> serve_one(asio::io_context& io, const settings& config, std::optiona
     signals.on_first({});
     if (relayed) relayed->stop();
     if (relayed) co_await relayed->ended(config.drain_timeout);
-    co_await end(app);
+    co_await end(app, signals);
 }
 
 }  // namespace
@@ -293,12 +294,14 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     confine_this_process(started, config, audit.get(), settings_files(sources));
     ignore_signals();
     const audit_in_use records(audit.get(), "serve");
+    stop_signals signals(stop_limits(config));
     asio::io_context io(1);
+    const stop_signals::loop stopped_by_signals(signals, io.get_executor());
     beginning parts{sources,           loaded.values,     std::move(address),
                     std::move(admin),  std::move(stdio),  std::move(members),
                     std::move(agent),  std::move(access), std::move(started),
                     std::move(notice), audit.get()};
-    run_loop(io, serve_http(io, config, std::move(parts)));
+    run_loop(io, serve_http(io, signals, config, std::move(parts)));
     return 0;
 }
 
@@ -319,9 +322,11 @@ int stdio(const loaded_settings& loaded, const own_start& again)
     confine_this_process(started, loaded.values, audit.get());
     ignore_signals();
     const audit_in_use records(audit.get(), "stdio");
+    stop_signals signals(stop_limits(loaded.values));
     asio::io_context io(1);
+    const stop_signals::loop stopped_by_signals(signals, io.get_executor());
     auto& socket = std::get<std::optional<bound_address>>(relayed);
-    run_loop(io, serve_one(io, loaded.values, std::move(socket), std::move(started), audit.get()));
+    run_loop(io, serve_one(io, signals, loaded.values, std::move(socket), std::move(started), audit.get()));
     return 0;
 }
 

@@ -244,7 +244,8 @@ awaitable<> client_relay::run(shared_link server)
     reading_.spawn("standard input", read_client(input));
     task_group limits(executor_);
     limits.spawn("end of standard output", end_unread_output(writer));
-    stop_signals signals(executor_);
+    stop_signals signals;
+    const stop_signals::loop stopped_by_signals(signals, executor_);
     signals.on_first([this] { end_client(); });
     std::exception_ptr failure;
     try {

@@ -191,6 +191,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     co_await mine.wait();
     const auto place = co_await runs_.admit(who, io, options.background);
     if (!one->lives()) {
+        co_await runs_.sandboxes().admit_to_memory(where);
         co_await make_room(where.owner);
         start(*one, where);
     }

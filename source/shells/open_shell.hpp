@@ -32,8 +32,9 @@ struct shell_manager::shell {
     std::uint64_t read_until = 0;  // by the latest answer
     sandbox::terminal_size size{};
     std::shared_ptr<shell_screen> screen;  // once somebody has looked at it
-    std::vector<size_change> sizes;        // since then, those that it does not know of
-    bool complete = false;                 // no more output comes
+    std::vector<size_change> sizes;        // since then, the latest ones
+    std::uint64_t size_changes = 0;
+    bool complete = false;  // no more output comes
     bool forgotten = false;
     event::clock::time_point used = event::clock::now();
     event::clock::time_point last_output = event::clock::now();

@@ -1,24 +1,27 @@
 #include "shells/plain_output.hpp"
 
+#include "shells/character_text.hpp"
 #include "shells/control_sequence.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <optional>
-#include <vector>
+#include <string>
 
 namespace cmcp {
 namespace {
 
 constexpr std::size_t most_columns = 4096;
+constexpr std::size_t most_blanks = 256 * 1024;  // that the cursor leaves behind it, as few bytes ask for many
 
 // A line of the screen, in which characters are written over others.
 class screen_line {
 public:
-    void put(std::string_view character)
+    void put(char32_t character)
     {
-        if (at_ >= most_columns) end(text_);
-        if (at_ >= cells_.size()) cells_.resize(at_ + 1, " ");
+        if (at_ >= most_columns) end();
+        if (at_ > cells_.size()) at_ = cells_.size() + blanks(at_ - cells_.size());
+        if (at_ >= cells_.size()) cells_.resize(at_ + 1, blank);
         cells_[at_++] = character;
     }
     void go_to(std::size_t column) { at_ = std::min(column, most_columns - 1); }
@@ -31,23 +34,27 @@ public:
     void erase(std::size_t kind)
     {
         if (kind == 0) cells_.resize(std::min(at_, cells_.size()));
-        if (kind == 1) std::fill_n(cells_.begin(), std::min(at_ + 1, cells_.size()), " ");
+        if (kind == 1) std::fill_n(cells_.begin(), std::min(at_ + 1, cells_.size()), blank);
         if (kind == 2) cells_.clear();
     }
     void remove(std::size_t count)
     {
-        const auto first = std::min(at_, cells_.size());
-        const auto last = std::min(first + count, cells_.size());
-        cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(first),
-                     cells_.begin() + static_cast<std::ptrdiff_t>(last));
+        if (at_ < cells_.size()) cells_.erase(at_, count);
     }
     void insert(std::size_t count)
     {
         if (at_ >= cells_.size()) return;
-        cells_.insert(cells_.begin() + static_cast<std::ptrdiff_t>(at_), std::min(count, most_columns), " ");
+        cells_.insert(at_, blanks(std::min(count, most_columns - at_)), blank);
+        if (cells_.size() > most_columns) cells_.resize(most_columns);
     }
 
-    void end() { end(text_); }
+    void end()
+    {
+        append();
+        text_ += '\n';
+        cells_.clear();
+        at_ = 0;
+    }
     void leave()  // the screen goes on elsewhere
     {
         if (!cells_.empty()) end();
@@ -55,25 +62,27 @@ public:
     }
     std::string take()
     {
-        append(text_);
+        append();
         return std::move(text_);
     }
 
 private:
-    void append(std::string& to) const
+    static constexpr char32_t blank = U' ';
+
+    std::size_t blanks(std::size_t wanted)
     {
-        for (const auto& cell : cells_) to += cell;
+        const auto count = std::min(wanted, most_blanks - blanks_);
+        blanks_ += count;
+        return count;
     }
-    void end(std::string& to)
+    void append()
     {
-        append(to);
-        to += '\n';
-        cells_.clear();
-        at_ = 0;
+        for (const char32_t cell : cells_) append_character(text_, cell);
     }
 
-    std::vector<std::string> cells_;
+    std::u32string cells_;
     std::size_t at_ = 0;
+    std::size_t blanks_ = 0;
     std::string text_;
 };
 
@@ -132,11 +141,11 @@ std::optional<std::size_t> step(std::string_view rest, bool whole, screen_line& 
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return 1;
     const utf8_start character = first_character(rest);
     if (character.fits != 0 && character.fits == character.needs) {
-        line.put(rest.substr(0, character.fits));
+        line.put(decode_character(rest));
         return character.fits;
     }
     if (!whole && is_cut_utf8(rest)) return std::nullopt;
-    line.put("\xef\xbf\xbd");
+    line.put(U'\ufffd');
     return 1;
 }
 

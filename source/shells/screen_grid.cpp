@@ -29,6 +29,7 @@ void screen_grid::resize(std::size_t columns, std::size_t rows)
     lines_ = std::move(kept);
     order_.resize(rows);
     std::iota(order_.begin(), order_.end(), std::size_t{0});
+    used_ = std::min(used_, rows);
 }
 
 // Half of a wide character is none.
@@ -39,15 +40,18 @@ void screen_grid::part_wide(std::u32string& of, std::size_t column)
     of[column] = blank;
 }
 
-void screen_grid::put(std::size_t row, std::size_t column, char32_t character, std::size_t width)
+void screen_grid::put(std::size_t row, std::size_t column, char32_t character, std::size_t width, std::size_t count)
 {
     std::u32string& text = line(row);
-    const std::size_t end = std::min(column + width, columns_);
+    used_ = std::max(used_, row + 1);
+    const std::size_t end = std::min(column + width * count, columns_);
     part_wide(text, column);
     part_wide(text, end);
     if (text.size() < end) text.resize(end, blank);
-    text[column] = character;
-    for (std::size_t behind = column + 1; behind < end; ++behind) text[behind] = 0;
+    std::fill(text.begin() + static_cast<difference>(column), text.begin() + static_cast<difference>(end),
+              width == 1 ? character : 0);
+    if (width == 1) return;
+    for (std::size_t at = column; at < end; at += width) text[at] = character;
 }
 
 void screen_grid::insert(std::size_t row, std::size_t column, std::size_t count)
@@ -77,22 +81,34 @@ void screen_grid::erase(std::size_t row, std::size_t from, std::size_t to)
     std::fill(text.begin() + static_cast<difference>(from), text.begin() + static_cast<difference>(to), blank);
 }
 
+void screen_grid::clear_rows(std::size_t from, std::size_t to)
+{
+    const std::size_t end = std::min(to, used_);
+    for (std::size_t row = from; row < end; ++row) line(row).clear();
+    if (to >= used_) used_ = std::min(used_, from);
+}
+
+// Rows that are empty need not move.
 void screen_grid::scroll_up(std::size_t top, std::size_t bottom, std::size_t count)
 {
-    count = std::min(count, bottom - top + 1);
+    if (top >= used_) return;
+    const std::size_t end = std::min(bottom + 1, used_);
+    count = std::min(count, end - top);
     const auto first = order_.begin() + static_cast<difference>(top);
-    const auto end = order_.begin() + static_cast<difference>(bottom) + 1;
-    std::rotate(first, first + static_cast<difference>(count), end);
-    for (std::size_t row = bottom + 1 - count; row <= bottom; ++row) clear(row);
+    std::rotate(first, first + static_cast<difference>(count), order_.begin() + static_cast<difference>(end));
+    clear_rows(end - count, end);
 }
 
 void screen_grid::scroll_down(std::size_t top, std::size_t bottom, std::size_t count)
 {
+    if (top >= used_) return;
     count = std::min(count, bottom - top + 1);
+    const std::size_t end = std::min(bottom + 1, used_ + count);
     const auto first = order_.begin() + static_cast<difference>(top);
-    const auto end = order_.begin() + static_cast<difference>(bottom) + 1;
-    std::rotate(first, end - static_cast<difference>(count), end);
-    for (std::size_t row = top; row != top + count; ++row) clear(row);
+    const auto last = order_.begin() + static_cast<difference>(end);
+    std::rotate(first, last - static_cast<difference>(std::min(count, end - top)), last);
+    used_ = std::max(used_, end);
+    for (std::size_t row = top; row != std::min(top + count, end); ++row) line(row).clear();
 }
 
 }  // namespace cmcp

@@ -17,11 +17,11 @@ public:
     std::size_t rows() const { return order_.size(); }
     void resize(std::size_t columns, std::size_t rows);
 
-    void put(std::size_t row, std::size_t column, char32_t character, std::size_t width);
+    void put(std::size_t row, std::size_t column, char32_t character, std::size_t width, std::size_t count = 1);
     void insert(std::size_t row, std::size_t column, std::size_t count);  ///< blanks; what is behind moves on
     void remove(std::size_t row, std::size_t column, std::size_t count);
     void erase(std::size_t row, std::size_t from, std::size_t to);  ///< columns up to `to`, which is left out
-    void clear(std::size_t row) { line(row).clear(); }
+    void clear_rows(std::size_t from, std::size_t to);              ///< up to `to`, which is left out
 
     /// Moves the rows from `top` to `bottom`, which is included; those that come are empty.
     void scroll_up(std::size_t top, std::size_t bottom, std::size_t count);
@@ -36,6 +36,7 @@ private:
     std::size_t columns_;
     std::vector<std::u32string> lines_;
     std::vector<std::size_t> order_;  // of the lines on the screen
+    std::size_t used_ = 0;            // rows from here on are empty
 };
 
 }  // namespace cmcp

@@ -71,7 +71,9 @@ void shell_manager::touch(shell& used) { used.used = event::clock::now(); }
 std::shared_ptr<shell_manager::shell> shell_manager::find(const caller& who, const std::string& id) const
 {
     const auto entry = shells_.find(id);
-    if (entry != shells_.end() && entry->second->owner == who.principal && entry->second->keeps) return entry->second;
+    if (entry != shells_.end() && entry->second->owner == who.principal && entry->second->keeps &&
+        may_use(who, entry->second->where.id))
+        return entry->second;
     throw sandbox_error("NotFound", "There is no shell \"" + id.substr(0, 100) +
                                         "\"; it was closed, or ended unused, with its sandbox or by an "
                                         "administrator. shell_open makes one.");
@@ -140,6 +142,7 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(caller who
                                                                       sandbox::terminal_size size)
 {
     auto request = request_for(where);
+    co_await runs_.sandboxes().admit_to_memory(where);
     make_room(where.owner);
     const auto one = std::make_shared<shell>(executor_, backend_);
     one->id = runs_.sandboxes().handles().make("shl");
@@ -311,7 +314,7 @@ void shell_manager::note_size(shell& of, sandbox::terminal_size size)
     of.size = size;
     if (!of.screen) return;
     if (of.sizes.size() == most_sizes) of.sizes.erase(of.sizes.begin());
-    of.sizes.push_back({of.output.end(), size});
+    of.sizes.push_back({++of.size_changes, of.output.end(), size});
 }
 
 shell_view shell_manager::resize(const caller& who, const std::string& id, sandbox::terminal_size size)

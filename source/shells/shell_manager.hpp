@@ -100,6 +100,7 @@ private:
     template <class T>
     awaitable<T> within(std::shared_ptr<shell> one, awaitable<T> work);
     static void note_size(shell& of, sandbox::terminal_size size);
+    awaitable<> fill(std::shared_ptr<shell> one, shell_answer& answer, std::uint64_t from, const shell_wish& wish);
     awaitable<> show_screen(std::shared_ptr<shell> one, shell_answer& answer, std::size_t most);
     awaitable<std::string> type(std::shared_ptr<shell> one, std::string text, std::vector<std::string> names);
     awaitable<> await_prompt(std::shared_ptr<shell> one);

@@ -1,3 +1,4 @@
+#include "async/sized_work.hpp"
 #include "shells/open_shell.hpp"
 #include "shells/plain_output.hpp"
 #include "shells/shell_pattern.hpp"
@@ -18,6 +19,7 @@ constexpr std::size_t longest_text_awaited = 1000;
 constexpr auto between_comparisons = 20ms;
 constexpr std::size_t compared_again = 4096;  // bytes of output that may begin what is awaited
 constexpr std::size_t most_for_pattern = 4096;
+constexpr std::size_t weight_of_byte = 4;  // of a terminal's output, beside other text
 
 void check_wish(const shell_wish& wish)
 {
@@ -39,19 +41,20 @@ void check_cursor(std::uint64_t cursor, const screen_back& output)
                                                "); use that of an answer of this shell, or leave it out.");
 }
 
-void fill(shell_answer& answer, const screen_back& output, std::uint64_t from, const shell_wish& wish, bool complete)
+struct shown_piece {
+    plain_piece piece;
+    bool cut = false;
+};
+
+shown_piece show(std::string_view bytes, bool raw, std::size_t most, bool complete)
 {
-    const std::uint64_t first = std::max(from, output.begin());
-    auto bytes = output.from(first);
-    const bool cut = bytes.size() > wish.max_output;
-    if (cut) bytes = bytes.substr(0, wish.max_output);
-    auto piece =
-        wish.raw ? plain_piece{replace_invalid_utf8(bytes), bytes.size()} : plain_output(bytes, complete && !cut);
-    if (piece.used == 0 && cut) piece = plain_output(bytes, true);  // not even one character fits
-    answer.text = std::move(piece.text);
-    answer.cursor = first + piece.used;
-    answer.lost = first - from;
-    answer.more = cut;
+    shown_piece shown;
+    shown.cut = bytes.size() > most;
+    if (shown.cut) bytes = bytes.substr(0, most);
+    shown.piece =
+        raw ? plain_piece{replace_invalid_utf8(bytes), bytes.size()} : plain_output(bytes, complete && !shown.cut);
+    if (shown.piece.used == 0 && shown.cut) shown.piece = plain_output(bytes, true);  // not even one character fits
+    return shown;
 }
 
 }  // namespace
@@ -66,20 +69,38 @@ awaitable<bool> shell_manager::fits(std::string owner, std::string text, std::st
 awaitable<bool> shell_manager::shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from)
 {
     if (one->output.end() == from) co_return false;
-    const std::string text = plain_output(one->output.from(from), true).text;
+    std::string bytes(one->output.from(from));
+    const auto cost = weight_of_byte * bytes.size();
+    auto work = [bytes = std::move(bytes)] { return plain_output(bytes, true).text; };
+    const std::string text = co_await by_size(pool_, one->owner, cost, std::move(work));
     if (!wish.wait_for.empty()) co_return text.find(wish.wait_for) != std::string::npos;
     std::string latest(utf8_suffix(text, most_for_pattern));
     auto is_there = co_await fits(one->owner, std::move(latest), wish.pattern);
     co_return is_there;
 }
 
+awaitable<> shell_manager::fill(std::shared_ptr<shell> one, shell_answer& answer, std::uint64_t from,
+                                const shell_wish& wish)
+{
+    const std::uint64_t first = std::max(from, one->output.begin());
+    std::string bytes(one->output.from(first));
+    const auto cost = weight_of_byte * bytes.size();
+    auto work = [bytes = std::move(bytes), raw = wish.raw, most = wish.max_output, complete = one->complete] {
+        return show(bytes, raw, most, complete);
+    };
+    auto shown = co_await by_size(pool_, one->owner, cost, std::move(work));
+    answer.text = std::move(shown.piece.text);
+    answer.cursor = first + shown.piece.used;
+    answer.lost = first - from;
+    answer.more = shown.cut;
+}
+
 // Programs choose what has to be drawn, so it is drawn beside the io thread, in its owner's turn.
 awaitable<> shell_manager::show_screen(std::shared_ptr<shell> one, shell_answer& answer, std::size_t most)
 {
     if (!one->screen) one->screen = std::make_shared<shell_screen>(one->size);
-    auto work = [screen = one->screen, place = one->output.begin(), bytes = std::string(one->output.from(0)),
-                 sizes = std::exchange(one->sizes, {})] { return screen->draw(place, bytes, sizes); };
-    auto picture = co_await pool_.run(one->owner, std::move(work));
+    auto work = shell_screen::draw(one->screen, one->output.begin(), std::string(one->output.from(0)), one->sizes);
+    auto picture = co_await pool_.run_long(one->owner, std::move(work));
     answer.text = utf8_prefix(picture.text, most);
     answer.cursor_row = picture.cursor_row;
     answer.cursor_column = picture.cursor_column;
@@ -116,7 +137,7 @@ awaitable<shell_answer> shell_manager::await_answer(std::shared_ptr<shell> one, 
     if (wish.screen)
         co_await show_screen(one, answer, wish.max_output);
     else
-        fill(answer, one->output, from, wish, one->complete);
+        co_await fill(one, answer, from, wish);
     one->read_until = answer.cursor;
     co_return answer;
 }

@@ -1,5 +1,6 @@
 #include "shells/terminal_screen.hpp"
 
+#include "shells/character_text.hpp"
 #include "shells/character_width.hpp"
 #include "text/utf8_text.hpp"
 
@@ -13,18 +14,6 @@ constexpr std::size_t tab_width = 8;
 
 // The characters that ` to ~ stand for while lines are drawn (DEC Special Graphics).
 constexpr char32_t drawn[] = U"◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
-
-void add_utf8(std::string& to, char32_t character)
-{
-    const auto add = [&](char32_t byte) { to += static_cast<char>(byte); };
-    const auto add_rest = [&](int bits) {
-        for (; bits >= 0; bits -= 6) add(0x80u | (character >> bits & 0x3fu));
-    };
-    if (character < 0x80) return add(character);
-    const int rest = character < 0x800 ? 0 : character < 0x10000 ? 6 : 12;
-    add((rest == 0 ? 0xc0u : rest == 6 ? 0xe0u : 0xf0u) | character >> (rest + 6));
-    add_rest(rest);
-}
 
 }  // namespace
 
@@ -54,7 +43,7 @@ std::string terminal_screen::text() const
         const std::u32string& line = grid_.line(row);
         const auto last = line.find_last_not_of(U' ');
         for (const char32_t each : line.substr(0, last == std::u32string::npos ? 0 : last + 1))
-            if (each != 0) add_utf8(all, each);
+            if (each != 0) append_character(all, each);
         all += '\n';
     }
     return all;
@@ -229,7 +218,7 @@ void terminal_screen::edit(const control_sequence& what)
         case 'T':
             return grid_.scroll_down(top_, bottom_, count);
         case 'b':
-            return repeat(std::min(count, columns()));
+            return put(latest_, std::min(count, columns()));
         case 'r':
             return set_region(count, what.number(1, 0));
         default:
@@ -255,31 +244,33 @@ void terminal_screen::use_other(bool other)
     if (shows_other_ == other) return;
     shows_other_ = other;
     std::swap(grid_, other_);
-    if (other) grid_ = screen_grid(columns(), grid_.rows());
+    if (other) grid_.clear_rows(0, grid_.rows());
 }
 
-void terminal_screen::put(char32_t character)
+void terminal_screen::put(char32_t character) { put(character, 1); }
+
+// The same character several times costs about as much as one, because a sequence of a few bytes asks for it.
+void terminal_screen::put(char32_t character, std::size_t count)
 {
     if (now_.graphics && character >= U'`' && character <= U'~') character = drawn[character - U'`'];
     const std::size_t width = std::min(character_width(character), columns());
     if (width == 0) return;
-    if (now_.column + width > columns()) {
-        if (wraps_) {
+    latest_ = character;
+    while (count != 0) {
+        const bool is_full = now_.column + width > columns();
+        if (is_full && wraps_) {
             now_.column = 0;
             line_feed();
-        } else {
+        } else if (is_full) {
             now_.column = columns() - width;
+            count = 1;  // each further one would be written over the one before
         }
+        const std::size_t here = std::min(count, (columns() - now_.column) / width);
+        if (inserts_) grid_.insert(now_.row, now_.column, here * width);
+        grid_.put(now_.row, now_.column, character, width, here);
+        now_.column += here * width;
+        count -= here;
     }
-    if (inserts_) grid_.insert(now_.row, now_.column, width);
-    grid_.put(now_.row, now_.column, character, width);
-    now_.column += width;
-    latest_ = character;
-}
-
-void terminal_screen::repeat(std::size_t count)
-{
-    for (; count != 0; --count) put(latest_);
 }
 
 void terminal_screen::line_feed()
@@ -300,7 +291,7 @@ void terminal_screen::erase_screen(std::size_t kind)
     if (kind != 2) erase_row(kind);
     const std::size_t first = kind == 0 ? now_.row + 1 : 0;
     const std::size_t end = kind == 1 ? now_.row : grid_.rows();
-    for (std::size_t row = first; row < end; ++row) grid_.clear(row);
+    grid_.clear_rows(first, end);
 }
 
 void terminal_screen::erase_row(std::size_t kind)
@@ -324,6 +315,15 @@ void terminal_screen::go_to(std::size_t row, std::size_t column)
     now_.column = std::min(column, columns() - 1);
 }
 
-void terminal_screen::reset() { *this = terminal_screen(columns(), grid_.rows()); }
+void terminal_screen::reset()
+{
+    for (auto* each : {&grid_, &other_}) each->clear_rows(0, each->rows());
+    now_ = kept_ = {};
+    top_ = 0;
+    bottom_ = last_row();
+    latest_ = U' ';
+    shows_other_ = inserts_ = false;
+    wraps_ = true;
+}
 
 }  // namespace cmcp

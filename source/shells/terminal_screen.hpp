@@ -10,7 +10,7 @@
 namespace cmcp {
 
 /// The screen that a program draws with the control sequences of xterm-256color (terminfo(5)), without colours. What it
-/// holds is bounded by columns × rows, and the work for a byte by the size of a row or the number of rows.
+/// holds is bounded by columns × rows, and the work for a byte by copying a row, or the places of all rows.
 class terminal_screen {
 public:
     terminal_screen(std::size_t columns, std::size_t rows);
@@ -37,7 +37,7 @@ private:
     void set_modes(const control_sequence& what, bool on);
     void use_other(bool other);
     void put(char32_t character);
-    void repeat(std::size_t count);
+    void put(char32_t character, std::size_t count);
     void line_feed();
     void reverse_line_feed();
     void erase_screen(std::size_t kind);

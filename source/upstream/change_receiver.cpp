@@ -2,10 +2,12 @@
 
 #include "upstream/reply_receiver.hpp"
 
+#include <utility>
+
 namespace cmcp {
 
 change_receiver::change_receiver(link_messages& messages)
-    : messages_(messages), events_([this](std::string_view, std::string_view data) { take(data); })
+    : messages_(messages), events_([this](std::string_view, std::string_view data) { said_.emplace_back(data); })
 {
 }
 
@@ -20,16 +22,20 @@ awaitable<> change_receiver::receive(std::string_view piece)
 {
     received_ += piece.size();
     events_.feed(piece);
+    auto said = std::exchange(said_, {});
+    for (auto& each : said) co_await take(std::move(each));
     if (received_ > most_in_all || events_.kept() > longest_event) throw reply_complete();
-    co_return;
 }
 
 // Nothing waits for an answer that fails to come here.
-void change_receiver::take(std::string_view message)
-try {
-    if (!message.empty()) messages_.take(message);
-} catch (const jsonrpc::decode_error&) {
-    throw reply_complete();
+awaitable<> change_receiver::take(std::string message)
+{
+    if (message.empty()) co_return;
+    try {
+        co_await messages_.take(std::move(message));
+    } catch (const jsonrpc::decode_error&) {
+        throw reply_complete();
+    }
 }
 
 }  // namespace cmcp

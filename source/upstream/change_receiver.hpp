@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -27,10 +29,11 @@ public:
     bool is_stream() const { return is_stream_; }  ///< the server has one
 
 private:
-    void take(std::string_view message);
+    awaitable<> take(std::string message);
 
     link_messages& messages_;
     sse_parser events_;
+    std::vector<std::string> said_;  // by the events of the latest piece
     bool is_stream_ = false;
     std::size_t received_ = 0;
 };

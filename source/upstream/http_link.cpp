@@ -49,8 +49,14 @@ std::string sentence_of_status(unsigned status, const std::string& said)
 
 }  // namespace
 
-http_link::http_link(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<http_client> client)
-    : entry_(entry), client_(std::move(client)), url_(url_of(entry)), policy_(policy_for(url_)), tasks_(executor)
+http_link::http_link(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<http_client> client,
+                     blocking_pool& pool)
+    : entry_(entry),
+      client_(std::move(client)),
+      url_(url_of(entry)),
+      policy_(policy_for(url_)),
+      messages_(&pool),
+      tasks_(executor)
 {
     messages_.reply = [this](std::string body) { notify_soon(std::move(body)); };
     messages_.tools_changed = [this] { tell_change(); };
@@ -108,12 +114,14 @@ awaitable<json::object> http_link::exchange(upstream_request wanted, bool statel
 awaitable<json::object> http_link::exchange_once(upstream_request wanted, std::int64_t id, bool stateless)
 {
     const bool reports = static_cast<bool>(wanted.on_progress);
-    const auto params = params_with_meta(std::move(wanted.params), id, reports, stateless);
-    auto message = std::make_shared<post>(post_of(jsonrpc::encode_request(id, wanted.method, params)));
+    auto params = params_with_meta(std::move(wanted.params), id, reports, stateless);
+    auto name = text_of(params, "name");
+    auto body = co_await messages_.write(id, wanted.method, std::move(params));
+    auto message = std::make_shared<post>(post_of(std::move(body)));
     message->method = wanted.method;
     message->stateless = stateless;
     if (stateless) {
-        message->name = text_of(params, "name");
+        message->name = std::move(name);
         message->fields = std::move(wanted.fields);
     }
     const auto answer = messages_.expect(id, std::move(wanted.on_progress));
@@ -124,7 +132,7 @@ awaitable<json::object> http_link::exchange_once(upstream_request wanted, std::i
         auto place = reply.place();
         co_await go_on(std::move(session), std::move(place), answer);
     }
-    reply.finish();
+    co_await reply.finish();
     co_return end_of(reply, *answer, *message);
 }
 

@@ -20,7 +20,8 @@ namespace cmcp {
 class http_link final : public upstream_link, public std::enable_shared_from_this<http_link> {
 public:
     /// `entry` must outlive this. Throws config_error: the URL is none.
-    http_link(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<http_client> client);
+    http_link(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<http_client> client,
+              blocking_pool& pool);
 
     awaitable<json::object> ask(upstream_request wanted) override;
     std::string protocol() const override { return protocol_; }

@@ -1,5 +1,7 @@
 #include "upstream/link_messages.hpp"
 
+#include "async/sized_work.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/revision.hpp"
@@ -27,9 +29,29 @@ std::shared_ptr<awaited_answer> link_messages::expect(std::int64_t id, upstream_
     return one;
 }
 
-bool link_messages::take(std::string_view text)
+awaitable<std::string> link_messages::write(std::int64_t id, std::string method, json::object params)
 {
-    auto said = jsonrpc::decode(text, {});
+    if (pool_ == nullptr || !jsonrpc::is_larger(params, most_on_loop))
+        co_return jsonrpc::encode_request(id, method, params);
+    auto work = [id, method = std::move(method), params = std::move(params)]() mutable {
+        const auto written = std::move(params);  // which goes with the end of the work
+        return jsonrpc::encode_request(id, method, written);
+    };
+    auto text = co_await by_size(*pool_, blocking_pool::server, most_on_loop + 1, std::move(work));
+    co_return text;
+}
+
+awaitable<bool> link_messages::take(std::string text)
+{
+    if (pool_ == nullptr || text.size() <= most_on_loop) co_return sort(jsonrpc::decode(text, {}));
+    const auto decoder = std::make_shared<jsonrpc::message_decoder>(std::move(text), jsonrpc::decode_limits());
+    sliced_work<jsonrpc::payload> work = [decoder](slice_end until) { return decoder->decode_until(until); };
+    auto said = co_await pool_->run_long(blocking_pool::server, std::move(work));
+    co_return sort(std::move(said));
+}
+
+bool link_messages::sort(jsonrpc::payload said)
+{
     bool awaited = false;
     for (auto& message : said.messages) {
         if (auto* answer = std::get_if<jsonrpc::response>(&message))

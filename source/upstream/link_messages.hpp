@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "jsonrpc/message.hpp"
 #include "upstream/upstream_link.hpp"
 
@@ -27,22 +28,31 @@ class link_messages {
 public:
     static constexpr std::size_t most_replies = 16;  ///< to requests of the server, between two answers of its own
 
+    /// `pool`: where long messages are written and decoded, in the turn of all upstream servers; null: where take() is
+    /// called.
+    explicit link_messages(blocking_pool* pool = nullptr) : pool_(pool) {}
+
     std::function<void(std::string)> reply;  ///< gets what the server is to be sent; may be empty
     std::function<void()> tools_changed;     ///< may be empty
 
     /// Until the returned pointer goes.
     std::shared_ptr<awaited_answer> expect(std::int64_t id, upstream_progress_handler on_progress);
 
+    /// The text of a request.
+    awaitable<std::string> write(std::int64_t id, std::string method, json::object params);
+
     /// True when an answer came that was waited for. Throws jsonrpc::decode_error.
-    bool take(std::string_view text);
+    awaitable<bool> take(std::string text);
 
 private:
+    bool sort(jsonrpc::payload said);
     bool take_answer(jsonrpc::response&& answer);
     void take_notification(const jsonrpc::notification& what);
     void take_progress(const json::object& params);
     void take_request(const jsonrpc::request& what);
     std::shared_ptr<awaited_answer> waiting_for(const json::value* id);
 
+    blocking_pool* pool_;
     std::map<std::int64_t, std::weak_ptr<awaited_answer>> waiting_;
     std::size_t replies_ = 0;
 };

@@ -34,7 +34,7 @@ awaitable<> reply_receiver::begin(fetch_head head, std::optional<std::uint64_t> 
     if (is_error() || wanted_ == nullptr) co_return;
     if (length && *length > upstream_link::longest_message) refuse_too_long();
     if (head_.type == "text/event-stream")
-        events_.emplace([this](std::string_view, std::string_view data) { take(data); });
+        events_.emplace([this](std::string_view, std::string_view data) { said_.emplace_back(data); });
     else if (head_.type != "application/json")
         throw upstream_problem("answered with " + (head_.type.empty() ? "nothing" : shown_line(head_.type, 100)) +
                                " (HTTP " + std::to_string(head_.status) + ") in place of JSON or events");
@@ -54,6 +54,8 @@ awaitable<> reply_receiver::receive(std::string_view piece)
     if (events_) {
         events_->feed(piece);
         hold(events_->kept());
+        auto said = std::exchange(said_, {});
+        for (auto& each : said) co_await take(std::move(each));
         note_place();
         if (wanted_->answer) throw reply_complete();
         co_return;
@@ -74,17 +76,20 @@ void reply_receiver::note_place()
     place_.last_event = can_be_sent ? *id : std::string();
 }
 
-void reply_receiver::take(std::string_view message)
-try {
-    if (!message.empty() && !wanted_->answer) messages_.take(message);
-} catch (const jsonrpc::decode_error& problem) {
-    throw upstream_problem(std::string("sent no JSON-RPC. ") + problem.what());
+awaitable<> reply_receiver::take(std::string message)
+{
+    if (message.empty() || wanted_->answer) co_return;
+    try {
+        co_await messages_.take(std::move(message));
+    } catch (const jsonrpc::decode_error& problem) {
+        throw upstream_problem(std::string("sent no JSON-RPC. ") + problem.what());
+    }
 }
 
-void reply_receiver::finish()
+awaitable<> reply_receiver::finish()
 {
-    if (is_error() || wanted_ == nullptr) return;
-    if (!events_) take(text_);
+    if (is_error() || wanted_ == nullptr) co_return;
+    if (!events_) co_await take(std::move(text_));
     if (!wanted_->answer) throw upstream_problem("ended its answer without a result");
 }
 

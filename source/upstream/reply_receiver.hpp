@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
@@ -40,7 +41,7 @@ public:
     awaitable<> receive(std::string_view piece) override;
 
     /// After the end of the body. Throws upstream_problem where `wanted` has no answer, unless the status is an error.
-    void finish();
+    awaitable<> finish();
 
     /// Whether events have ended before the answer came, so that the server may go on with them.
     bool breaks_off() const { return events_ && !wanted_->answer && !place_.last_event.empty(); }
@@ -52,7 +53,7 @@ public:
 
 private:
     bool is_error() const { return head_.status >= 400; }
-    void take(std::string_view message);
+    awaitable<> take(std::string message);
     void hold(std::size_t bytes);
     void note_place();
 
@@ -63,6 +64,7 @@ private:
     fetch_head head_;
     std::string text_;
     std::optional<sse_parser> events_;
+    std::vector<std::string> said_;  // by the events of the latest piece
     stream_place place_;
 };
 

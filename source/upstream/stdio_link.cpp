@@ -231,8 +231,9 @@ awaitable<json::object> stdio_link::exchange(upstream_request wanted)
     const auto id = next_id_++;
     const bool reports = static_cast<bool>(wanted.on_progress);
     const auto answer = process->messages().expect(id, std::move(wanted.on_progress));
-    const auto params = params_with_meta(std::move(wanted.params), id, reports, stateless_);
-    process->send(jsonrpc::encode_request(id, wanted.method, params));
+    auto params = params_with_meta(std::move(wanted.params), id, reports, stateless_);
+    auto text = co_await process->messages().write(id, wanted.method, std::move(params));
+    process->send(std::move(text));
     try {
         while (!answer->answer && process->alive()) co_await process->changed().wait();
     } catch (const boost::system::system_error&) {

@@ -71,6 +71,7 @@ stdio_process::stdio_process(asio::any_io_executor executor, const upstream_entr
       runs_(runs),
       link_(executor),
       errors_(std::make_unique<error_lines>(*this)),
+      messages_(&runs.pool()),
       tasks_(executor)
 {
     messages_.reply = [this](std::string text) { send(std::move(text)); };
@@ -116,31 +117,36 @@ awaitable<> stdio_process::listen(std::shared_ptr<stdio_process> self)
     std::vector<char> piece(piece_of_line);
     for (;;) {
         auto [failure, got] = co_await self->link_.async_read_some(asio::buffer(piece), as_tuple);
-        if (failure || !self->take({piece.data(), got})) break;
+        if (failure) break;
+        const std::string_view bytes(piece.data(), got);
+        const bool goes_on = co_await self->take(bytes);
+        if (!goes_on) break;
     }
 }
 
-bool stdio_process::take(std::string_view bytes)
+awaitable<bool> stdio_process::take(std::string_view bytes)
 {
     unasked_ += bytes.size();
     for (auto end = bytes.find('\n'); end != bytes.npos; end = bytes.find('\n')) {
         partial_ += bytes.substr(0, end);
         bytes.remove_prefix(end + 1);
-        take_line(std::exchange(partial_, {}));
+        std::string line = std::exchange(partial_, {});
+        co_await take_line(std::move(line));
     }
     partial_ += bytes;
-    if (partial_.size() <= upstream_link::longest_message && unasked_ <= most_unasked) return true;
+    if (partial_.size() <= upstream_link::longest_message && unasked_ <= most_unasked) co_return true;
     stop("sent more than a message may hold");
-    return false;
+    co_return false;
 }
 
 // Servers print what is none of the protocol there, although they should not.
-void stdio_process::take_line(std::string_view line)
+awaitable<> stdio_process::take_line(std::string line)
 {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) return;
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) co_return;
     try {
-        if (messages_.take(line)) unasked_ = 0;
+        const bool is_answer = co_await messages_.take(std::move(line));
+        if (is_answer) unasked_ = 0;
     } catch (const jsonrpc::decode_error& problem) {
         log::debug("upstream_line", {{"upstream", entry_.name}, {"reason", std::string_view(problem.what())}});
     }

@@ -50,8 +50,8 @@ private:
     static awaitable<> run(std::shared_ptr<stdio_process> self, sandbox_record where, sandbox::run_request request);
     static awaitable<> listen(std::shared_ptr<stdio_process> self);
     static awaitable<> write(std::shared_ptr<stdio_process> self);
-    bool take(std::string_view bytes);
-    void take_line(std::string_view line);
+    awaitable<bool> take(std::string_view bytes);
+    awaitable<> take_line(std::string line);
     void note_error_line(std::string_view line);
 
     const upstream_entry& entry_;

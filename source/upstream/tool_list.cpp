@@ -31,6 +31,18 @@ bool is_schema(const json::value* schema, bool may_be_missing)
     return schema->is_object() && jsonrpc::json_size(schema->get_object()) <= tool_list::longest_schema;
 }
 
+json::object description_of(const upstream_tool& tool)
+{
+    json::object about;
+    about["name"] = tool.server + "." + tool.name;
+    about["title"] = tool.title;
+    about["description"] = tool.description;
+    about["input_schema"] = tool.input_schema;
+    if (!tool.output_schema.empty()) about["output_schema"] = tool.output_schema;
+    about["read_only"] = tool.read_only;
+    return about;
+}
+
 // A field's value without what it cannot hold (RFC 9110 section 5.5).
 std::string field_value(const std::string& text)
 {
@@ -76,6 +88,7 @@ void tool_list::add(const json::value& listed)
     offered.input_schema = object_of(*tool, "inputSchema");
     offered.output_schema = object_of(*tool, "outputSchema");
     offered.read_only = flag_of(annotations, "readOnlyHint");
+    offered.described = std::make_shared<const json::object>(description_of(offered));
     tools.push_back(std::move(offered));
 }
 

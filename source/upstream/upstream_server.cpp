@@ -33,8 +33,8 @@ private:
 }  // namespace
 
 upstream_server::upstream_server(asio::any_io_executor executor, const upstream_entry& entry,
-                                 std::shared_ptr<upstream_link> link)
-    : entry_(entry), link_(std::move(link)), tasks_(executor)
+                                 std::shared_ptr<upstream_link> link, blocking_pool& pool)
+    : entry_(entry), link_(std::move(link)), pool_(pool), tasks_(executor)
 {
     link_->on_change([this] { outdated_ = true; });
 }
@@ -100,18 +100,22 @@ awaitable<> upstream_server::refresh(std::shared_ptr<upstream_server> self)
 
 awaitable<> upstream_server::list_tools()
 {
-    tool_list list(entry_);
+    const auto list = std::make_shared<tool_list>(entry_);
     std::string cursor;
     const auto until = clock::now() + (entry_.url.empty() ? time_for_list : entry_.timeout);
     do {
         upstream_request wanted{"tools/list"};
         wanted.timeout = std::max(shortest_time, std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()));
         if (!cursor.empty()) wanted.params["cursor"] = cursor;
-        const auto page = co_await link_->ask(std::move(wanted));
-        cursor = list.add_page(page);
+        auto page = co_await link_->ask(std::move(wanted));
+        auto work = [list, page = std::move(page)]() mutable {
+            const auto read = std::move(page);  // which goes with the end of the work
+            return list->add_page(read);
+        };
+        cursor = co_await pool_.run(blocking_pool::server, std::move(work));
     } while (!cursor.empty());
-    tools_ = std::move(list.tools);
-    complaints_ = std::move(list.complaints);
+    tools_ = std::move(list->tools);
+    complaints_ = std::move(list->complaints);
 }
 
 const upstream_tool* upstream_server::find(const std::string& tool) const

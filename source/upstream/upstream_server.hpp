@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "config/upstream_entry.hpp"
@@ -20,7 +21,8 @@ public:
     static constexpr std::size_t most_calls = 32;  ///< at once
 
     /// `entry` must outlive this.
-    upstream_server(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<upstream_link> link);
+    upstream_server(asio::any_io_executor executor, const upstream_entry& entry, std::shared_ptr<upstream_link> link,
+                    blocking_pool& pool);
     ~upstream_server();
 
     const upstream_entry& entry() const { return entry_; }
@@ -51,6 +53,7 @@ private:
 
     const upstream_entry& entry_;
     std::shared_ptr<upstream_link> link_;
+    blocking_pool& pool_;
     std::vector<upstream_tool> tools_;
     std::vector<std::string> complaints_;  // about the list
     std::string failure_;                  // why there is no list; the end of a sentence

@@ -18,17 +18,18 @@ constexpr std::chrono::seconds patience_with_lists{10};
 }  // namespace
 
 upstream_servers::upstream_servers(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                                   sandbox_runner* runs)
+                                   blocking_pool& pool, sandbox_runner* runs)
 {
     if (config.upstreams.empty()) return;
     const auto client = std::make_shared<http_client>(executor, config.web_ca_file);
+    client->unpack_on(pool);
     for (const auto& entry : config.upstreams) {
         std::shared_ptr<upstream_link> link;
         if (entry.url.empty())
             link = std::make_shared<stdio_link>(executor, entry, backend, runs, principal);
         else
-            link = std::make_shared<http_link>(executor, entry, client);
-        servers_.push_back(std::make_shared<upstream_server>(executor, entry, std::move(link)));
+            link = std::make_shared<http_link>(executor, entry, client, pool);
+        servers_.push_back(std::make_shared<upstream_server>(executor, entry, std::move(link), pool));
     }
 }
 
@@ -55,6 +56,18 @@ awaitable<std::vector<upstream_tool>> upstream_servers::tools(std::string who)
     for (const auto& each : servers) {
         co_await each->wait_for_tools(patience_with_lists);
         all.insert(all.end(), each->tools().begin(), each->tools().end());
+    }
+    co_return all;
+}
+
+awaitable<std::vector<std::shared_ptr<const json::object>>> upstream_servers::described_tools(std::string who)
+{
+    const auto servers = servers_of(who);
+    for (const auto& each : servers) each->begin_to_know_tools();
+    std::vector<std::shared_ptr<const json::object>> all;
+    for (const auto& each : servers) {
+        co_await each->wait_for_tools(patience_with_lists);
+        for (const auto& tool : each->tools()) all.push_back(tool.described);
     }
     co_return all;
 }

@@ -15,6 +15,7 @@
 
 namespace cmcp {
 
+class blocking_pool;
 class sandbox_runner;
 class upstream_server;
 
@@ -35,7 +36,7 @@ public:
     /// Everything must outlive this. `runs`: null where sandboxes are not offered, then servers with a command do not
     /// work. Throws config_error: a URL that cannot be used.
     upstream_servers(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
-                     sandbox_runner* runs);
+                     blocking_pool& pool, sandbox_runner* runs);
     upstream_servers(const upstream_servers&) = delete;
     upstream_servers& operator=(const upstream_servers&) = delete;
     ~upstream_servers();
@@ -51,6 +52,9 @@ public:
     /// the server says that they changed, at most five minutes. Servers that fail, or do not answer for ten seconds
     /// when nothing is known of them, have none: problems() says why.
     awaitable<std::vector<upstream_tool>> tools(std::string principal);
+
+    /// The same, as code sees them.
+    awaitable<std::vector<std::shared_ptr<const json::object>>> described_tools(std::string principal);
 
     /// Whether the tool changes nothing, as its server says, of which alone the list is waited for. Nothing: there is
     /// no such tool for this principal.

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 
+#include <memory>
 #include <string>
 
 namespace cmcp {
@@ -13,8 +14,9 @@ struct upstream_tool {
     std::string title;   ///< may be empty
     std::string description;
     json::object input_schema;
-    json::object output_schema;  ///< empty: none
-    bool read_only = false;      ///< as the server says
+    json::object output_schema;                       ///< empty: none
+    bool read_only = false;                           ///< as the server says
+    std::shared_ptr<const json::object> described{};  ///< all of it, like described_to_code(), named <server>.<tool>
 };
 
 }  // namespace cmcp

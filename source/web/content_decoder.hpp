@@ -17,8 +17,10 @@ public:
     content_decoder(content_decoder&&) noexcept;
     ~content_decoder();
 
-    /// Appends what `piece` unpacks to. Throws fetch_error when `out` would grow beyond `limit` bytes (too large, or a
-    /// decompression bomb) or the data is damaged.
+    bool unpacks() const { return !stages_.empty(); }  ///< else decode() only copies
+
+    /// Appends what `piece` unpacks to, which may be many times as long. Throws fetch_error when `out` would grow
+    /// beyond `limit` bytes (too large, or a decompression bomb) or the data is damaged.
     void decode(std::string_view piece, std::string& out, std::uint64_t limit);
 
     /// The body is over: throws fetch_error when the packed data is not.

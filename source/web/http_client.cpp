@@ -1,5 +1,6 @@
 #include "web/http_client.hpp"
 
+#include "async/blocking_pool.hpp"
 #include "async/with_deadline.hpp"
 #include "text/ascii.hpp"
 #include "text/header_parameter.hpp"
@@ -23,13 +24,16 @@ constexpr std::uint32_t longest_header = 64 * 1024;
 constexpr std::size_t piece_size = 64 * 1024;
 constexpr std::uint64_t skipped_at_most = 64 * 1024;
 constexpr std::size_t longest_shown = 200;
+constexpr std::uint64_t usual_header = 300;  // of a request and its answer together
 constexpr auto between_reports = std::chrono::seconds(1);
 
 /// A call of http_client::get: its deadline, the phase it is in, and the answer as it grows.
 class fetch {
 public:
-    fetch(std::shared_ptr<connection_pool> connections, std::shared_ptr<egress_ticket> ticket, fetch_request request)
+    fetch(std::shared_ptr<connection_pool> connections, blocking_pool* unpacking, std::shared_ptr<egress_ticket> ticket,
+          fetch_request request)
         : pool_(std::move(connections)),
+          unpacking_(unpacking),
           ticket_(std::move(ticket)),
           request_(std::move(request)),
           at_(request_.url),
@@ -48,6 +52,7 @@ private:
     awaitable<> read_body();
     awaitable<> begin_receiver(bool as_it_is);  ///< not packed
     awaitable<> hand_over();
+    awaitable<> unpack(std::shared_ptr<content_decoder> by);
     awaitable<error_code> read_piece();
 
     http_stream::request make_request() const;
@@ -63,8 +68,10 @@ private:
     void keep_connection();
     [[noreturn]] void fail(const error_code& failure) const;
     void report_bytes();
+    void charge(std::uint64_t bytes);
 
     std::shared_ptr<connection_pool> pool_;
+    blocking_pool* unpacking_;  ///< null: nothing is unpacked
     std::shared_ptr<egress_ticket> ticket_;
     fetch_request request_;
     fetch_reply reply_;
@@ -109,6 +116,7 @@ awaitable<bool> fetch::one_request()
     co_await open();
     enter("waiting", "waiting for " + at_.who.text());
     const auto request = make_request();
+    charge(at_.target.size() + request.body().size() + usual_header);
     auto failure = co_await stream_->write(request);
     // A server may refuse a body before it has read all of it, and close.
     is_cut_ = failure && failure != asio::error::operation_aborted;
@@ -130,7 +138,7 @@ awaitable<bool> fetch::one_request()
 
 awaitable<> fetch::open()
 {
-    egress_check(*ticket_, at_.who, at_.port);
+    co_await egress_require(ticket_, at_.who, at_.port);
     stream_ = pool_->take(*ticket_, at_);
     if (stream_) {
         egress_audit(*ticket_, at_.who, at_.port, "allowed", "open connection", {});
@@ -150,7 +158,8 @@ http_stream::request fetch::make_request() const
     request.set(http::field::host, at_.authority());
     request.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
     request.set(http::field::accept, request_.accept);
-    request.set(http::field::accept_encoding, request_.receiver != nullptr ? "identity" : "gzip, deflate, br, zstd");
+    request.set(http::field::accept_encoding,
+                request_.receiver != nullptr || unpacking_ == nullptr ? "identity" : "gzip, deflate, br, zstd");
     request.set(http::field::accept_language, "en, *;q=0.5");
     // A key for one server is not shown to another that it redirects to.
     if (at_.origin() == request_.url.origin())
@@ -271,6 +280,7 @@ awaitable<> fetch::skip_body()
         const auto failure = co_await read_piece();
         if (failure) co_return;
         skipped += piece_length_;
+        charge(piece_length_);
     }
     keep_connection();
 }
@@ -289,20 +299,38 @@ awaitable<> fetch::read_body()
 {
     expected_ = parser_->content_length().value_or(0);
     const std::string_view encoding = parser_->get()[http::field::content_encoding];
-    content_decoder decoder(encoding);
+    const auto decoder = std::make_shared<content_decoder>(encoding);
+    if (decoder->unpacks() && unpacking_ == nullptr)
+        throw fetch_error("bad_encoding", at_.origin() + " sent packed data (Content-Encoding \"" +
+                                              std::string(encoding.substr(0, 40)) + "\"), which was not asked for.");
     if (request_.receiver != nullptr) co_await begin_receiver(encoding.empty());
     while (!parser_->is_done()) {
         const auto failure = co_await read_piece();
         const bool cut_by_tls = failure == asio::ssl::error::stream_truncated && parser_->need_eof();
         reply_.received += piece_length_;
-        decoder.decode({piece_.data(), piece_length_}, reply_.body, request_.max_bytes);
+        charge(piece_length_);
+        if (decoder->unpacks())
+            co_await unpack(decoder);
+        else
+            decoder->decode({piece_.data(), piece_length_}, reply_.body, request_.max_bytes);
         if (request_.receiver != nullptr) co_await hand_over();
         report_bytes();
         if (cut_by_tls) break;  // many servers end without a TLS closure
         if (failure) fail(failure);
     }
-    decoder.finish();
+    decoder->finish();
     keep_connection();
+}
+
+// The work may outlive this where the fetch is cancelled, so it has all that it uses.
+awaitable<> fetch::unpack(std::shared_ptr<content_decoder> by)
+{
+    auto body = std::make_shared<std::string>(std::move(reply_.body));
+    auto work = [by, body, piece = std::string(piece_.data(), piece_length_), limit = request_.max_bytes] {
+        by->decode(piece, *body, limit);
+    };
+    co_await unpacking_->run(ticket_->principal(), std::move(work));
+    reply_.body = std::move(*body);
 }
 
 awaitable<> fetch::begin_receiver(bool as_it_is)
@@ -335,6 +363,14 @@ void fetch::report_bytes()
                       (expected_ != 0 ? " of " + std::to_string(expected_ >> 10) + " KiB" : ""));
 }
 
+// Others count for themselves what they fetch, or have no limit in bytes.
+void fetch::charge(std::uint64_t bytes)
+{
+    if (!ticket_->is_within_another() || ticket_->count(bytes)) return;
+    ticket_->add_refusal({at_.who.name, at_.port, "bytes", ticket_->refusal_of_bytes()});
+    throw fetch_error("bytes", ticket_->refusal_of_bytes());
+}
+
 void fetch::fail(const error_code& failure) const
 {
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
@@ -352,7 +388,7 @@ http_client::~http_client() { connections_->clear(); }
 
 awaitable<fetch_reply> http_client::get(std::shared_ptr<egress_ticket> ticket, fetch_request request)
 {
-    fetch one(connections_, std::move(ticket), std::move(request));
+    fetch one(connections_, pool_, std::move(ticket), std::move(request));
     auto reply = co_await one.run();
     co_return reply;
 }

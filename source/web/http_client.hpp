@@ -69,6 +69,7 @@ struct fetch_request {
     std::function<void(std::string)> progress;     ///< hears each step in a few words
 };
 
+class blocking_pool;
 class connection_pool;
 
 /// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the
@@ -83,11 +84,16 @@ public:
     http_client& operator=(const http_client&) = delete;
     ~http_client();
 
+    /// Bodies are unpacked on this pool, which must outlive this, because a few bytes can become many. Before that, and
+    /// without it, servers are asked for bodies that are not packed, and others are refused.
+    void unpack_on(blocking_pool& pool) { pool_ = &pool; }
+
     /// Follows redirects, each judged anew. Throws fetch_error; an HTTP status of 400 and above is no error.
     awaitable<fetch_reply> get(std::shared_ptr<egress_ticket> ticket, fetch_request request);
 
 private:
     std::shared_ptr<connection_pool> connections_;
+    blocking_pool* pool_ = nullptr;
 };
 
 }  // namespace cmcp

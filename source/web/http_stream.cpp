@@ -88,7 +88,7 @@ boost::asio::ssl::context& connection_pool::trust()
 std::unique_ptr<http_stream> connection_pool::take(const egress_ticket& ticket, const web_url& to)
 {
     for (auto at = idle_.begin(); at != idle_.end();) {
-        if (at->policy != &ticket.policy() || at->origin != to.origin()) {
+        if (at->policy != ticket.policy() || at->origin != to.origin()) {
             ++at;
             continue;
         }
@@ -103,7 +103,7 @@ void connection_pool::give_back(const egress_ticket& ticket, const web_url& to, 
 {
     stream->used_before = true;
     stream->idle_since = std::chrono::steady_clock::now();
-    idle_.push_back({&ticket.policy(), to.origin(), std::move(stream)});
+    idle_.push_back({ticket.policy(), to.origin(), std::move(stream)});
     if (idle_.size() > most_idle) idle_.pop_front();
     if (idle_.size() == 1) close_old();
 }

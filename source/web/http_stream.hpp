@@ -67,7 +67,7 @@ public:
 
 private:
     struct idle {
-        const egress_policy* policy;  // only compared
+        std::shared_ptr<const egress_policy> policy;  // only compared
         std::string origin;
         std::unique_ptr<http_stream> stream;
     };

@@ -1,6 +1,7 @@
 #include "web/search_provider.hpp"
 
 #include "config/settings.hpp"
+#include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/utf8_text.hpp"
 
@@ -45,12 +46,12 @@ fetch_request query_to(web_url address, const std::string& query, const char* ac
 
 json::object read_json(const fetch_reply& reply, const std::string& name)
 {
-    json::error_code problem;
-    json::value read = json::parse(reply.body, problem);
-    if (problem || !read.is_object())
+    constexpr std::size_t most_values = 50'000;
+    auto read = jsonrpc::read_bounded(reply.body, {.depth = 32, .values = most_values});
+    if (!read || !read->is_object())
         throw fetch_error(
             "provider", name + " answered " + std::to_string(reply.status) + " " + reply.status_text + " and no JSON.");
-    return std::move(read.as_object());
+    return std::move(read->as_object());
 }
 
 search_results results_in(const json::value* list, std::string_view snippet)

@@ -4,6 +4,7 @@
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
 #include "web/browser_process.hpp"
+#include "web/code_network.hpp"
 
 #include <unistd.h>
 
@@ -135,7 +136,7 @@ awaitable<> web_browser::warm_up()
 
 awaitable<> web_browser::stop() { co_await browsers_.stop(); }
 
-std::string web_browser::refusal(const browse_request& request, web_url& where) const
+std::string web_browser::refusal(const caller& who, const browse_request& request, web_url& where) const
 {
     try {
         where = web_url::parse(request.url);
@@ -143,6 +144,7 @@ std::string web_browser::refusal(const browse_request& request, web_url& where) 
         return problem.what();
     }
     if (!obstacle_.empty()) return obstacle_;
+    if (!request.inside && has_network_of_sandbox(who)) return {};  // the user may be asked, once the browser is ready
     if (!request.inside) return policy_.judge(where.who, where.port).sentence;
     if (is_this_machine(where.who) && !where.secure) return {};
     return "With sandbox_id, url is http://localhost:<port>/…: the port is one on which a program of the sandbox "
@@ -152,7 +154,7 @@ std::string web_browser::refusal(const browse_request& request, web_url& where) 
 awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_request request)
 {
     web_url where;
-    std::string refused = refusal(request, where);
+    std::string refused = refusal(who, request, where);
     if (!refused.empty()) co_return failed_visit(request.url, std::move(refused));
     std::string key = admission_key(who), principal = who.principal;
     page_renderer render = [this, key](std::string page, page_wish wish, std::chrono::milliseconds left) {
@@ -167,8 +169,11 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
                               timeout_max_};
     progress_sender progress(io);
     auto ticket = guard_.issue("web_browse", egress_limits{.bytes = most_bytes});
-    ticket->belong_to(std::move(who.principal), io.request());
-    if (request.inside) ticket->lead_into(std::move(request.inside));
+    ticket->belong_to(who.principal, io.request());
+    if (request.inside)
+        ticket->lead_into(std::move(request.inside));
+    else
+        keep_to_network_of(who, *ticket);
     page_visit visit(*its, progress, std::move(ticket), std::move(request), std::move(where), limits,
                      std::move(render));
     auto work = visit.run();

@@ -38,7 +38,7 @@ public:
     std::vector<browser_state> states() const { return browsers_.states(); }
 
 private:
-    std::string refusal(const browse_request& request, web_url& where) const;
+    std::string refusal(const caller& who, const browse_request& request, web_url& where) const;
 
     egress_guard& guard_;
     web_page_reader& reader_;

@@ -21,8 +21,9 @@ struct web_manager {
           client(executor, config.web_ca_file),
           reader(config, backend, runs),
           scraper(config, client, policy, reader, pool),
-          searcher(config, client, reader)
+          searcher(config, client, reader, pool)
     {
+        client.unpack_on(pool);
     }
 
     std::shared_ptr<egress_policy> policy;  ///< may be replaced by another one in its place

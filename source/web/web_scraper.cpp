@@ -5,6 +5,7 @@
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
 #include "text/utf8_text.hpp"
+#include "web/code_network.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -171,15 +172,18 @@ web_scraper::web_scraper(const settings& config, http_client& client, std::share
     model_.max_redirects = config.web_max_redirects;
     model_.timeout = config.web_timeout_default;
     model_.check = refuse_other_types;
+    patience_of_user_ = config.sandbox_network_ask;
     longest_time_ = std::max(config.web_browser_timeout_max, config.web_timeout_default);
 }
 
-awaitable<fetch_reply> web_scraper::fetch(std::string principal, std::string call, fetch_request request,
+awaitable<fetch_reply> web_scraper::fetch(caller who, std::string call, fetch_request request,
                                           progress_sender& progress)
 {
     request.progress = [&progress](std::string text) { progress.step(std::move(text)); };
     auto ticket = std::make_shared<egress_ticket>("web_scrape", policy_, egress_limits());
-    ticket->belong_to(std::move(principal), std::move(call));
+    ticket->belong_to(who.principal, std::move(call));
+    keep_to_network_of(who, *ticket);
+    if (ticket->judge(request.url.who, request.url.port).asks) request.timeout += patience_of_user_;
     auto page = co_await client_.get(std::move(ticket), std::move(request));
     co_return page;
 }
@@ -199,10 +203,13 @@ awaitable<json::object> web_scraper::read(caller who, progress_sender& progress,
     }
     const auto& host = page.url.who.name;
     auto convert = [bytes = std::move(page.body), label = page.charset, domain = host.substr(host.rfind('.') + 1)] {
-        return decode_text(bytes, label, domain);
+        auto decoded = decode_text(bytes, label, domain);
+        const auto count = std::count(decoded.text.begin(), decoded.text.end(), '\0');
+        return std::pair(std::move(decoded), count);
     };
-    auto [text, charset, note] = co_await pool_.run(who.principal, std::move(convert));
-    if (const auto zeros = std::count(text.begin(), text.end(), '\0'); zeros > 0 && kind != page_kind::text)
+    auto [decoded, zeros] = co_await pool_.run(who.principal, std::move(convert));
+    auto& [text, charset, note] = decoded;
+    if (zeros > 0 && kind != page_kind::text)
         note += (note.empty() ? "" : " ") + std::to_string(zeros) + " NUL characters are shown as U+FFFD.";
     if (kind == page_kind::text) {
         answer = from_text(std::move(text), request);
@@ -247,9 +254,10 @@ awaitable<json::object> web_scraper::read_following(caller who, std::string call
     const auto least = std::chrono::milliseconds(1);
     for (;;) {
         fetch_request one = wanted;
-        auto page = co_await fetch(who.principal, call, std::move(one), progress);
+        auto page = co_await fetch(who, call, std::move(one), progress);
+        auto body = std::move(page.body);
         fetch_reply head = page;
-        head.body.clear();
+        page.body = std::move(body);
         const auto rest = left();
         auto answer = co_await read(who, progress, std::move(page), request, rest);
         if (const auto* problem = answer.if_contains("error"))

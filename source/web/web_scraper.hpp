@@ -38,8 +38,7 @@ private:
     awaitable<json::object> attempt(caller who, request_io& io, progress_sender& progress, scrape_request request);
     awaitable<json::object> read_following(caller who, std::string call, progress_sender& progress,
                                            scrape_request request);
-    awaitable<fetch_reply> fetch(std::string principal, std::string call, fetch_request request,
-                                 progress_sender& progress);
+    awaitable<fetch_reply> fetch(caller who, std::string call, fetch_request request, progress_sender& progress);
     awaitable<json::object> read(caller who, progress_sender& progress, fetch_reply page, scrape_request request,
                                  std::chrono::milliseconds left);
 
@@ -50,6 +49,7 @@ private:
     web_page_reader& reader_;
     fetch_request model_;
     std::chrono::milliseconds longest_time_;
+    std::chrono::milliseconds patience_of_user_;
 };
 
 }  // namespace cmcp

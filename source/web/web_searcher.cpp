@@ -1,7 +1,9 @@
 #include "web/web_searcher.hpp"
 
+#include "async/sized_work.hpp"
 #include "charset/decode_text.hpp"
 #include "runs/progress_sender.hpp"
+#include "web/code_network.hpp"
 
 #include <utility>
 
@@ -31,18 +33,19 @@ json::array listed(const search_results& results)
 
 }  // namespace
 
-web_searcher::web_searcher(const settings& config, http_client& client, web_page_reader& reader)
+web_searcher::web_searcher(const settings& config, http_client& client, web_page_reader& reader, blocking_pool& pool)
     : client_(client),
       provider_(make_search_provider(config)),
       policy_(only(provider_.get())),
       reader_(reader),
+      pool_(pool),
       max_bytes_(config.web_max_size),
       timeout_(config.web_timeout_default)
 {
 }
 
-awaitable<search_results> web_searcher::ask(std::string principal, std::string call, progress_sender& progress,
-                                            std::string query, std::size_t max_results)
+awaitable<search_results> web_searcher::ask(caller who, std::string call, progress_sender& progress, std::string query,
+                                            std::size_t max_results)
 {
     fetch_request request = provider_->request(query, max_results);
     request.max_bytes = max_bytes_;
@@ -50,11 +53,14 @@ awaitable<search_results> web_searcher::ask(std::string principal, std::string c
     request.max_redirects = 3;
     request.progress = [&progress](std::string text) { progress.step(std::move(text)); };
     auto ticket = std::make_shared<egress_ticket>("web_search", policy_, egress_limits());
-    ticket->belong_to(principal, std::move(call));
+    ticket->belong_to(who.principal, std::move(call));
+    keep_to_network_of(who, *ticket);
     auto reply = co_await client_.get(std::move(ticket), std::move(request));
     progress.step("reading the results");
-    reply.body = decode_text(reply.body, reply.charset).text;
-    const page_parser parse = [this, key = "search " + principal](std::string page, page_wish wish) {
+    const auto size = reply.body.size();
+    auto decode = [bytes = std::move(reply.body), label = reply.charset] { return decode_text(bytes, label).text; };
+    reply.body = co_await by_size(pool_, who.principal, size, std::move(decode));
+    const page_parser parse = [this, key = "search " + who.principal](std::string page, page_wish wish) {
         return reader_.read(key, std::move(page), std::move(wish), timeout_);
     };
     auto results = co_await provider_->read(std::move(reply), parse);
@@ -74,7 +80,7 @@ awaitable<json::object> web_searcher::search(caller who, request_io& io, std::st
     progress_sender progress(io);
     std::string problem;
     try {
-        auto work = ask(who.principal, io.request(), progress, query, max_results);
+        auto work = ask(who, io.request(), progress, query, max_results);
         auto results = co_await with_progress(progress, std::move(work));
         json::object answer{
             {"results", listed(results)}, {"query", query}, {"provider", provider_->name()}, {"success", true}};

@@ -19,7 +19,7 @@ class progress_sender;
 class web_searcher {
 public:
     /// All must outlive this. Throws config_error when the settings contradict each other.
-    web_searcher(const settings& config, http_client& client, web_page_reader& reader);
+    web_searcher(const settings& config, http_client& client, web_page_reader& reader, blocking_pool& pool);
 
     /// {results: [{title, url, snippet}], query, provider}, or {success: false, error, results: [], query}.
     awaitable<json::object> search(caller who, request_io& io, std::string query, std::size_t max_results);
@@ -28,13 +28,14 @@ public:
     std::string obstacle() const;
 
 private:
-    awaitable<search_results> ask(std::string principal, std::string call, progress_sender& progress, std::string query,
+    awaitable<search_results> ask(caller who, std::string call, progress_sender& progress, std::string query,
                                   std::size_t max_results);
 
     http_client& client_;
     std::unique_ptr<search_provider> provider_;
     std::shared_ptr<const egress_policy> policy_;
     web_page_reader& reader_;
+    blocking_pool& pool_;
     std::uint64_t max_bytes_;
     std::chrono::milliseconds timeout_;
 };

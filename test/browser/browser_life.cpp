@@ -20,8 +20,11 @@ namespace {
 
 std::string text_of(const std::string& path)
 {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    // A process may go while it is read: that is an error of the stream, and no exception.
+    const std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
 }
 
 void add_descendants(int pid, std::set<int>& family)

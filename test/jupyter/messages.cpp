@@ -1,6 +1,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "jupyter/message.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <set>
 
@@ -120,4 +121,52 @@ TEST_CASE("half a character in a message is one that cannot be shown, and the me
     CHECK(code_in(R"(\ud83d\ude00)") == "\xf0\x9f\x98\x80");
     CHECK(!read_message(R"({"channel":"shell","header":{"msg_type":"\ud83d)", framing::json));
     CHECK(!read_message(R"({"header":"\u00zz\ud83d"})", framing::json));
+}
+
+TEST_CASE("a message of more values than a client needs is refused, and one of long texts is not")
+{
+    const auto with_content = [](const std::string& content) {
+        return R"({"channel":"shell","header":{"msg_id":"1","msg_type":"execute_request"},"content":)" + content + "}";
+    };
+    const auto in_parts = [](const std::string& content) {
+        auto one = example();
+        one.content_text = content;
+        return write_message(one, framing::v1);
+    };
+    std::string many = "[";
+    for (int i = 0; i < 30'000; ++i) many += "[],";
+    many = R"({"code":"","more":)" + many + "0]}";
+    CHECK_FALSE(read_message(with_content(many), framing::json));
+    CHECK(read_message(in_parts(many), framing::v1)->content.empty());
+    const std::string code = R"({"code":")" + std::string(3'000'000, ',') + R"(\"[[[{{,,"})";
+    REQUIRE(read_message(with_content(code), framing::json));
+    CHECK(read_message(in_parts(code), framing::v1)->content.at("code").as_string().size() == 3'000'008);
+    const auto long_header = R"({"header":{"msg_type":"x","more":")" + std::string(5000, 'x') + R"("}})";
+    CHECK_FALSE(read_message(long_header, framing::json));
+}
+
+TEST_CASE("the text of a content goes out as it is")
+{
+    auto one = example();
+    one.content.clear();
+    one.content_text = R"({"data":{"text/plain":"1.50"}})";
+    for (const auto as : {framing::json, framing::v1}) {
+        const auto heard = read_message(write_message(one, as), as);
+        REQUIRE(heard);
+        CHECK(heard->content.at("data").at("text/plain") == "1.50");
+    }
+}
+
+TEST_CASE("reading a message takes time in the measure of its length")
+{
+    for (const std::string_view piece : {"[],", "{\"a\":0},", "\"x\",", "\"\\ud83d\",", "[[[[[[", "1e5,", "\\"}) {
+        const auto text = [&](std::size_t size) {
+            std::string all = R"({"channel":"shell","header":{"msg_type":"x"},"content":{"a":[)";
+            while (all.size() < size) all += piece;
+            return all + "0]}}";
+        };
+        INFO(piece);
+        CHECK(test::is_linear(
+            text, [](const std::string& of) { read_message(of, framing::json); }, 4'000'000));
+    }
 }

@@ -1,10 +1,15 @@
+#include "http/file_gateway.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jupyter/contents.hpp"
 #include "jupyter/folders.hpp"
 #include "jupyter/notebook_text.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <boost/json.hpp>
 
 using namespace cmcp::jupyter;
+namespace test = cmcp::test;
 
 TEST_CASE("a notebook is indented, and its numbers and strings stay as they are")
 {
@@ -49,4 +54,48 @@ TEST_CASE("paths of contents are taken apart without their outer slashes")
     CHECK(joined("a", "x") == "a/x");
     CHECK(folders::lists_sandboxes("sandboxes"));
     CHECK_FALSE(folders::lists_sandboxes("sandboxes/a"));
+}
+
+TEST_CASE("what is stored is read out of a model's text")
+{
+    CHECK(read_stored(R"({"type":"notebook","content":{"cells":[1.0]}})").bytes == "{\n \"cells\": [\n  1.0\n ]\n}\n");
+    CHECK(read_stored(R"({"type":"file","format":"base64","content":"AGE="})").bytes == std::string("\0a", 2));
+    CHECK(read_stored(R"({"type":"directory"})").type == "directory");
+    const auto piece = read_stored(R"({"type":"file","content":"x","chunk":-1})");
+    CHECK(piece.chunk == -1);
+    CHECK(piece.bytes == "x");
+    for (const auto* wrong :
+         {"", "{}", "[]", R"({"type":"file","content":1})", R"({"type":"file","format":"base64","content":"*"})",
+          R"({"type":"notebook","content":{},"chunk":1})"})
+        CHECK_THROWS_AS(read_stored(wrong), cmcp::gateway_error);
+}
+
+TEST_CASE("only the text of an object is one")
+{
+    using cmcp::jsonrpc::is_object_text;
+    for (const auto* text : {"{}", " \n{\"a\":[1,2.5e3,null,true,\"\\u00e9\"]} "}) CHECK(is_object_text(text));
+    for (const auto* text : {"", " ", "[]", "1", "{", "{}{}", "{\"a\":}", "{\"a\":\"\xff\"}"})
+        CHECK_FALSE(is_object_text(text));
+    CHECK_FALSE(is_object_text("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}"));
+}
+
+TEST_CASE("a notebook takes time and room in the measure of its length")
+{
+    const auto nested = [](std::size_t size) {
+        std::string text = R"({"type":"notebook","content":{"cells":)" + std::string(200, '[');
+        while (text.size() < size) text += "[],";
+        return text + "0" + std::string(200, ']') + "}}";
+    };
+    const auto cells = [](std::size_t size) {
+        std::string text = R"({"type":"notebook","content":{"cells":[)";
+        while (text.size() < size) text += R"({"source":"print(\"{[,:]}\")\n","outputs":[],"n":1.5},)";
+        return text + "{}]}}";
+    };
+    CHECK(read_stored(nested(300'000)).bytes.size() < 20 * 300'000);
+    CHECK(test::is_linear(
+        nested, [](const std::string& of) { read_stored(of); }, 500'000));
+    CHECK(test::is_linear(
+        cells, [](const std::string& of) { read_stored(of); }, 500'000));
+    CHECK(test::is_linear(
+        cells, [](const std::string& of) { cmcp::jsonrpc::is_object_text(of); }, 2'000'000));
 }

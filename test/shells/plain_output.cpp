@@ -3,10 +3,12 @@
 #include "shells/shell_keys.hpp"
 #include "shells/shell_pattern.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <chrono>
 
 using namespace cmcp;
+using namespace cmcp::test;
 
 namespace {
 
@@ -109,4 +111,44 @@ TEST_CASE("a pattern made to take ages ends soon")
     const auto began = std::chrono::steady_clock::now();
     CHECK_FALSE(matches_pattern(std::string(4096, 'a'), "(a|aa|a*)*(a|aa|a*)*(a|aa|a*)*(a|aa|a*)*(a|aa|a*)*b"));
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));
+}
+
+TEST_CASE("hostile output becomes text in time and size in the measure of its length")
+{
+    for (const std::string_view piece : {"\x1b[@x", "\x1b[999@", "\x1b[P", "\x1b[1K", "\x1b[4095Cx\n",
+                                         "\x1b[4095Gx\x1b[1K", "\t", "\x1b]", "\x1b[1", "\xff", "x\r", "\x1b[H"}) {
+        const auto flood = [&](std::size_t bytes) {
+            std::string output(4000, 'x');
+            output += '\r';
+            while (output.size() < bytes) output += piece;
+            return output;
+        };
+        INFO(piece);
+        const auto output = flood(256 * 1024);
+        CHECK(plain(output).size() <= 3 * output.size() + 512 * 1024);
+        CHECK(test::is_linear(
+            flood, [](const std::string& bytes) { plain_output(bytes, true); }, 256 * 1024));
+    }
+}
+
+TEST_CASE("a line keeps its width where characters are inserted")
+{
+    CHECK(plain(std::string(4096, 'x') + "\r\x1b[10@y\n").size() == 4097);
+    CHECK(plain("ab\x1b[1K\n") == "  \n");
+}
+
+TEST_CASE("an expression that backtracks for ever is given up, however long the text is")
+{
+    const auto text = [](std::size_t size) { return std::string(size, 'a'); };
+    for (const char* pattern :
+         {"(a+)+b", "(a|a)*b", "(a*)*$x", "(.*)*=", "((a*)*)*b", "(?:a|aa)+$x", "(\\w+\\s?)+:$"}) {
+        CAPTURE(pattern);
+        CHECK_FALSE(matches_pattern(text(4096), pattern));
+        const auto compare = [pattern](const std::string& longer) { matches_pattern(longer, pattern); };
+        CHECK(growth(text, compare, 2048) < linear_growth);
+    }
+    CHECK(matches_pattern(std::string(4000, 'a') + "b", "a+b"));
+    CHECK(matches_pattern("total 12\n~$ ", "^~[$#] $"));
+    CHECK(matches_pattern("a=1 b=22 c=333", "(?<=b=)\\d{2}\\b"));
+    CHECK(matches_pattern("one two two", "(\\w+) \\1"));
 }

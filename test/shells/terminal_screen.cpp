@@ -1,6 +1,7 @@
 #include "shells/terminal_screen.hpp"
 #include "shells/shell_screen.hpp"
 #include "test/support/catch.hpp"
+#include "test/support/doubling.hpp"
 
 #include <ctime>
 
@@ -116,13 +117,85 @@ TEST_CASE("a screen of another size keeps what fits")
 
 TEST_CASE("a screen is drawn from what is new, at the size that the terminal had")
 {
-    shell_screen screen({10, 5});
-    CHECK(screen.draw(0, "abc", {}).text == "abc\n\n\n\n\n");
-    const auto later = screen.draw(0, "abcdefghijklm", {{3, {5, 2}}});
+    const auto screen = std::make_shared<shell_screen>(sandbox::terminal_size{10, 5});
+    const auto draw = [&](std::uint64_t place, std::string bytes, std::vector<size_change> sizes) {
+        return whole(shell_screen::draw(screen, place, std::move(bytes), std::move(sizes)));
+    };
+    CHECK(draw(0, "abc", {}).text == "abc\n\n\n\n\n");
+    const auto later = draw(0, "abcdefghijklm", {{1, 3, {5, 2}}});
     CHECK(later.text == "fghij\nklm\n");
     CHECK(later.cursor_row == 2);
     CHECK(later.cursor_column == 4);
-    CHECK(screen.draw(100, "\x1b[2J\x1b[Hlate", {}).text == "late\n\n");
+    CHECK(draw(0, "abcdefghijklm", {{1, 3, {5, 2}}}).text == later.text);  // once only
+    CHECK(draw(100, "\x1b[2J\x1b[Hlate", {}).text == "late\n\n");
+}
+
+TEST_CASE("a screen is drawn in slices, and they make the same screen")
+{
+    std::string output;
+    for (int i = 0; i < 3000; ++i)
+        output += "\x1b[" + std::to_string(i % 7 + 1) + ";3H\x1b[2Lline " + std::to_string(i);
+    terminal_screen at_once(40, 10);
+    at_once.write(output.substr(0, 20'000));
+    at_once.resize(30, 8);
+    at_once.write(output.substr(20'000));
+    auto work = shell_screen::draw(std::make_shared<shell_screen>(sandbox::terminal_size{40, 10}), 0, output,
+                                   {{1, 20'000, {30, 8}}});
+    std::optional<shell_picture> picture;
+    std::size_t slices = 0;
+    for (; !picture; ++slices) picture = work(slice_end::min());  // each has no time but for a piece
+    CHECK(slices > 10);
+    CHECK(picture->text == at_once.text());
+}
+
+TEST_CASE("a character is repeated as if it were written several times")
+{
+    for (const std::string before : {"", "\x1b[?7l", "\x1b[4h", "\x1b(0"}) {
+        for (const std::string character : {"a", "\xe4\xb8\x96", "q"}) {
+            terminal_screen repeated(7, 3), written(7, 3);
+            repeated.write(before + "12345\x1b[2;3H" + character + "\x1b[11b|");
+            written.write(before + "12345\x1b[2;3H" + character);
+            for (int i = 0; i < 7; ++i) written.write(character);  // no more than the screen is wide
+            written.write("|");
+            CHECK(repeated.text() == written.text());
+            CHECK(repeated.cursor_column() == written.cursor_column());
+        }
+    }
+}
+
+TEST_CASE("rows that were empty are where they would be without a look at what is empty")
+{
+    terminal_screen screen(5, 6);
+    screen.write("a\r\nb\x1b[1;1H\x1b[2T");
+    CHECK(screen.text() == "\n\na\nb\n\n\n");
+    screen.write("\x1b[9T");
+    CHECK(screen.text() == "\n\n\n\n\n\n");
+    screen.write("\x1b[2;4rc\x1b[2Tx\x1b[1S");
+    CHECK(screen.text() == "cx\n\n\n\n\n\n");
+    screen.write("\x1b[3;1Hd\x1b[L\x1b[r\x1b[6;1He\x1b[1;1H\x1b[4S");
+    CHECK(screen.text() == "\ne\n\n\n\n\n");
+    screen.write(
+        "\x1b"
+        "cz");
+    CHECK(screen.text() == "z\n\n\n\n\n\n");
+}
+
+TEST_CASE("hostile output takes time in the measure of its length")
+{
+    for (const std::string_view piece :
+         {"\x1b[J", "\n", "\x1b[999;999Hx\x1b[1K", "\x1b[999b", "\x1b[@", "\x1bM",
+          "\x1b"
+          "c",
+          "\x1b[?1049h\x1b[?1049l", "\x1b[L", "\x1b[999S", "\x1b]", "\x1b[0", "\x1b[4hx", "\x1b[999;1Hx\x1b[999T"}) {
+        const auto flood = [&](std::size_t bytes) {
+            std::string output;
+            while (output.size() < bytes) output += piece;
+            return output;
+        };
+        INFO(piece);
+        CHECK(test::is_linear(
+            flood, [](const std::string& output) { terminal_screen(1000, 1000).write(output); }, 256 * 1024));
+    }
 }
 
 // Processor time, which a busy machine does not lengthen; a screen that is written anew for each piece takes hours.

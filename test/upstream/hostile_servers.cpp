@@ -137,11 +137,12 @@ TEST_CASE("huge answers are cut off")
                 }),
                 "more than 16 MiB"));
     // messages that nobody waits for
-    CHECK(holds(failure_for([&](const heard&) {
-                    const auto data = R"({"jsonrpc":"2.0","method":"x","params":{"a":")" + mebibyte + "\"}}";
-                    return script{{step::kind::send, header_of_events(), {}}, {step::kind::endless, event(data), {}}};
-                }),
-                "several that are too much together"));
+    CHECK(
+        holds(failure_for([&](const heard&) {
+                  const auto data = R"({"jsonrpc":"2.0","method":"x","params":{"a":")" + mebibyte + "\"}}";
+                  return script{{step::kind::send, header_of_events(), {}}, {step::kind::endless, event_of(data), {}}};
+              }),
+              "several that are too much together"));
 }
 
 TEST_CASE("a huge header is cut off")
@@ -181,7 +182,7 @@ TEST_CASE("answers to other requests are no answers")
     CHECK(holds(failure_for([](const heard& to) {
                     auto other = to;
                     other.id = "424242";
-                    return as_events(event(response(other, said_hello)));
+                    return as_events(event_of(response(other, said_hello)));
                 }),
                 "without a result"));
 }
@@ -190,8 +191,8 @@ TEST_CASE("the first answer counts")
 {
     upstream_stage stage;
     stage.other.on["tools/call"] = [](const heard& to) {
-        return as_events(event(response(to, said_hello)) + event(response(to, R"({"content":[]})")) +
-                         event(response(to, "7")));
+        return as_events(event_of(response(to, said_hello)) + event_of(response(to, R"({"content":[]})")) +
+                         event_of(response(to, "7")));
     };
     CHECK(stage.call() == parsed(said_hello));
     stage.other.on["tools/call"] = [](const heard& to) {
@@ -391,8 +392,8 @@ TEST_CASE("a server's flood of questions is not answered for ever")
     stage.other.on["tools/call"] = [](const heard& to) {
         std::string all;
         for (int i = 0; i < 1000; ++i)
-            all += event(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"ping"})");
-        return as_events(all + event(response(to, said_hello)));
+            all += event_of(R"({"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"ping"})");
+        return as_events(all + event_of(response(to, said_hello)));
     };
     CHECK(stage.call() == parsed(said_hello));
     stage.other.on["tools/call"] = [](const heard& to) { return as_json(to, said_hello); };
@@ -405,7 +406,7 @@ TEST_CASE("a server that floods its stream of changes is not listened to for lon
     upstream_stage stage;
     stage.other.on["GET"] = [](const heard&) {
         return script{{step::kind::send, header_of_events(), {}},
-                      {step::kind::endless, event("{\"a\":\"" + std::string(100'000, 'x') + "\"}"), {}}};
+                      {step::kind::endless, event_of("{\"a\":\"" + std::string(100'000, 'x') + "\"}"), {}}};
     };
     stage.tools();
     while (stage.other.count("GET") == 0) stage.io.run_one();

@@ -75,12 +75,12 @@ TEST_CASE("answers come as events, with progress before them")
     stage.other.on["tools/call"] = [](const heard& to) {
         const auto token = jsonrpc::write_json(object_of(to.params, "_meta").at("progressToken"));
         const auto step = [&](const std::string& rest) {
-            return event(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" + token +
-                         "," + rest + "}}");
+            return event_of(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" + token +
+                            "," + rest + "}}");
         };
         return as_events(": hello\n\n" + step(R"("progress":1,"total":2,"message":"half\u001b[31m way")") +
                          step(R"("progress":1)") + step(R"("progress":0.5)") + step(R"("progress":"x")") +
-                         step(R"("progress":2)") + event(response(to, said_hello)));
+                         step(R"("progress":2)") + event_of(response(to, said_hello)));
     };
     std::vector<upstream_progress> steps;
     stage.progress = [&](const upstream_progress& step) { steps.push_back(step); };
@@ -96,9 +96,9 @@ TEST_CASE("a server's ping is answered and its questions are refused")
 {
     upstream_stage stage;
     stage.other.on["tools/call"] = [](const heard& to) {
-        return as_events(event(R"({"jsonrpc":"2.0","id":"p","method":"ping"})") +
-                         event(R"({"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}})") +
-                         event(response(to, said_hello)));
+        return as_events(event_of(R"({"jsonrpc":"2.0","id":"p","method":"ping"})") +
+                         event_of(R"({"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{}})") +
+                         event_of(response(to, said_hello)));
     };
     CHECK(stage.call() == parsed(said_hello));
     const auto replies = [&] {
@@ -124,8 +124,8 @@ TEST_CASE("lists of tools have pages, and are read again when the server says th
     CHECK(stage.names() == std::vector<std::string>{"one", "two"});
     CHECK(stage.other.count("tools/list") == 2);
     stage.other.on["tools/call"] = [](const heard& to) {
-        return as_events(event(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})") +
-                         event(response(to, said_hello)));
+        return as_events(event_of(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})") +
+                         event_of(response(to, said_hello)));
     };
     stage.call("one");
     stage.other.on["tools/list"] = [](const heard& to) {
@@ -139,7 +139,7 @@ TEST_CASE("a server says on a stream of its own that its tools changed")
     for (const bool stateless : {false, true}) {
         upstream_stage stage(stateless);
         const std::string way = stateless ? "subscriptions/listen" : "GET";
-        const auto changed = event(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+        const auto changed = event_of(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
         stage.other.on[way] = [&](const heard&) {
             return script{{step::kind::send, header_of_events(), {}},
                           {step::kind::send, "", std::chrono::milliseconds(300)},

@@ -110,10 +110,11 @@ TEST_CASE("tools of this server are called by another one, in 2026-07-28")
 {
     http_fixture server;
     asio::io_context io;
+    blocking_pool pool;
     no_backend backend;
     settings config;
     config.upstreams = {entry_at("http://127.0.0.1:" + std::to_string(server.port()) + "/mcp")};
-    upstream_servers servers(io.get_executor(), config, backend, nullptr);
+    upstream_servers servers(io.get_executor(), config, backend, pool, nullptr);
     const auto tools = run_coroutine(io, servers.tools(""));
     CHECK(std::ranges::any_of(tools, [](const auto& each) { return each.name == "echo"; }));
     const auto result = run_coroutine(io, servers.call("", "real", "echo", {{"text", "hello"}}, {}));
@@ -126,11 +127,12 @@ TEST_CASE("a cancelled call of a real server is cancelled there")
 {
     http_fixture server;
     asio::io_context io;
+    blocking_pool pool;
     no_backend backend;
     settings config;
     config.upstreams = {entry_at("http://127.0.0.1:" + std::to_string(server.port()) + "/mcp")};
     config.upstreams[0].timeout = std::chrono::seconds(1);
-    upstream_servers servers(io.get_executor(), config, backend, nullptr);
+    upstream_servers servers(io.get_executor(), config, backend, pool, nullptr);
     CHECK_THROWS_AS(run_coroutine(io, servers.call("", "real", "wait", {}, {})), upstream_problem);
     CHECK(eventually([&] { return server.probe().cancelled == 1; }));
     run_coroutine(io, servers.stop());
@@ -142,10 +144,11 @@ TEST_CASE("a server of the TypeScript SDK is spoken to over HTTP")
     if (folder.empty()) return;
     const sdk_process server(folder);
     asio::io_context io;
+    blocking_pool pool;
     no_backend backend;
     settings config;
     config.upstreams = {entry_at(server.url())};
-    upstream_servers servers(io.get_executor(), config, backend, nullptr);
+    upstream_servers servers(io.get_executor(), config, backend, pool, nullptr);
     check_sdk_tools(io, servers);
     CHECK(servers.states()[0].protocol == "2025-11-25");
     run_coroutine(io, servers.stop());

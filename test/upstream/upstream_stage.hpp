@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "sandbox/backend.hpp"
@@ -54,7 +55,7 @@ inline std::string response(const heard& to, std::string_view result)
     return R"({"jsonrpc":"2.0","id":)" + to.id + R"(,"result":)" + std::string(result) + "}";
 }
 
-inline std::string event(const std::string& data) { return "event: message\ndata: " + data + "\n\n"; }
+inline std::string event_of(const std::string& data) { return "event: message\ndata: " + data + "\n\n"; }
 
 inline std::string header_of_events() { return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"; }
 
@@ -152,7 +153,7 @@ struct upstream_stage {
     }
     upstream_servers& all()
     {
-        if (!servers) servers = std::make_unique<upstream_servers>(io.get_executor(), config, backend, nullptr);
+        if (!servers) servers = std::make_unique<upstream_servers>(io.get_executor(), config, backend, pool, nullptr);
         return *servers;
     }
     std::vector<upstream_tool> tools(std::string principal = {})
@@ -188,6 +189,7 @@ struct upstream_stage {
     }
 
     asio::io_context io;
+    blocking_pool pool;
     peer other;
     std::list<peer> others;  ///< further ones
     no_backend backend;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "test/egress/egress_support.hpp"
 #include "web/http_client.hpp"
 
@@ -12,9 +13,13 @@ namespace cmcp::test {
 
 /// A web server on loopback and a client that may reach it.
 struct client_stage {
-    explicit client_stage(std::filesystem::path ca = {}) : client(io.get_executor(), std::move(ca)) {}
+    explicit client_stage(std::filesystem::path ca = {}) : client(io.get_executor(), std::move(ca))
+    {
+        client.unpack_on(pool);
+    }
 
     asio::io_context io;
+    blocking_pool pool;
     origin web{io};
     std::shared_ptr<const egress_policy> policy =
         rules({"*"}, {web.place(), "localhost:" + std::to_string(web.port())});

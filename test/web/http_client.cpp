@@ -81,6 +81,24 @@ TEST_CASE("connections are used again, and a stale one is replaced")
     CHECK(s.web.connections == 3);
 }
 
+TEST_CASE("a client without threads to unpack on asks for what is not packed, and refuses what is")
+{
+    client_stage s;
+    http_client plain(s.io.get_executor(), {});
+    s.web.on("/gzip", send(answer(gzip("zipped"), "text/html", "Content-Encoding: gzip\r\n")));
+    fetch_request request;
+    request.url = web_url::parse(s.web.url("/gzip"));
+    auto ticket = std::make_shared<egress_ticket>("test", s.policy, egress_limits());
+    std::string problem;
+    try {
+        run_coroutine(s.io, plain.get(std::move(ticket), std::move(request)));
+    } catch (const fetch_error& failure) {
+        problem = failure.what();
+    }
+    CHECK(has(problem, "which was not asked for"));
+    CHECK(has(s.web.requests.back(), "Accept-Encoding: identity\r\n"));
+}
+
 TEST_CASE("gzip, deflate, brotli and chunks are undone")
 {
     client_stage s;
