@@ -27,9 +27,8 @@ inline loop_steps& loop_steps::of_thread() noexcept { return steps_of_thread; }
 
 inline void loop_steps::name(const char* what) noexcept { steps_of_thread.what = what; }
 
-/// What an io_context does between two looks at its queue: one handler, with all that it calls. While it runs, nothing
-/// else does. Asio marks each one's beginning and end, also on threads that nobody watches; there a mark costs one
-/// comparison.
+/// A handler, with all that it calls. While it runs, nothing else of the io_context does. Asio marks each one's
+/// beginning and end, also on threads that nobody watches; there a mark costs one comparison.
 class loop_step {
 public:
     loop_step() noexcept
