@@ -56,7 +56,7 @@ void open_step_record()
 {
     const char* name = std::getenv("CMCP_STEP_RECORD");
     if (name == nullptr || *name == '\0') return;
-    step_record() = unique_fd(::open(name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+    step_record() = unique_fd(::open(name, O_WRONLY | O_APPEND | O_CLOEXEC));
 }
 
 loop_report::loop_report() : told_("further_slow_steps", 1), watch_([this](const step_figures& step) { tell(step); })

@@ -24,7 +24,7 @@ private:
     loop_watch watch_;
 };
 
-/// Opens the file for the lines; before the server gives up reaching other files.
+/// Opens the file for the lines, where it is there; before the server gives up reaching other files.
 void open_step_record();
 
 }  // namespace cmcp::command
