@@ -175,6 +175,9 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
         for (auto& folder : server_certificate::folders(settings_for_members(config)))
             places.read_only.push_back(std::move(folder));
     if (auto place = place_of_secrets_key(config); !place.empty()) places.read_only.push_back(std::move(place));
+    // Its folder, so that readiness sees the interpreter go and come.
+    if (const fs::path interpreter = config.python_interpreter; interpreter.is_absolute())
+        places.read_only.push_back(interpreter.parent_path().string());
     if (!config.web_ca_file.empty()) places.read_only.push_back(config.web_ca_file.string());
     if (!config.sandbox_upload_folder.empty())
         places.read_only.push_back(fs::absolute(config.sandbox_upload_folder).string());
