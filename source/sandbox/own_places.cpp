@@ -190,8 +190,9 @@ void write_whole(const std::string& file, const std::string& text)
 void enter_user_namespace_of_root()
 {
     const auto users = all_ids("/proc/self/uid_map"), groups = all_ids("/proc/self/gid_map");
-    auto [reading, writing] = make_pipe();
-    auto [answered, answer_end] = make_pipe();
+    auto there = make_pipe(), back = make_pipe();
+    auto &reading = there.first, &writing = there.second;
+    auto &answered = back.first, &answer_end = back.second;
     if (!reading || !answered) throw step_failed("id map");
     const std::string process = "/proc/" + std::to_string(::getpid());
     const pid_t writer = check(::fork(), "id map");
