@@ -57,9 +57,8 @@ void stream_mask::watch_row(char c, std::size_t at)
     if (c == '\0' && row_is_ != line::none) return;
     if (c == '\r' && row_is_ == line::digits)
         row_is_ = line::carriage;
-    else if (c == '\n' && (row_is_ == line::digits || row_is_ == line::carriage))
-        row_is_ = line::end;
-    else if ((c == ' ' || c == '\t') && begins_line)
+    else if ((c == '\n' && (row_is_ == line::digits || row_is_ == line::carriage)) ||
+             ((c == ' ' || c == '\t') && begins_line))
         row_is_ = line::end;
     else
         row_is_ = line::none;

@@ -86,7 +86,7 @@ std::string_view taken(std::string_view& from, std::size_t size)
 // A handshake message may be cut into records anywhere, but no other record may stand between (RFC 8446 section 5.1).
 client_opening tls_hellos::look(std::string_view bytes)
 {
-    const client_opening bad{begins_as::bad, {}};
+    client_opening bad{begins_as::bad, {}};
     waits_ = false;
     while (!is_over() && bytes.size() >= looked_ + record_head) {
         tls_reader head{bytes.substr(looked_, record_head)};
@@ -118,7 +118,7 @@ client_opening tls_hellos::look(std::string_view bytes)
 // A second message in the same record would pass unjudged. No client sends one, because the server answers first.
 client_opening tls_hellos::handshake(std::string_view payload)
 {
-    const client_opening bad{begins_as::bad, {}};
+    client_opening bad{begins_as::bad, {}};
     message_.append(payload);
     if (message_[0] != client_hello) return bad;
     if (message_.size() < message_head) return {};

@@ -256,6 +256,37 @@ json::object taken_arguments(json::object& params)
     return sent != nullptr && sent->is_object() ? std::move(sent->get_object()) : arguments_of(params);
 }
 
+// Of a call that its caller's deadline or the server ends, too.
+awaitable<tool_result> result_of(tool& wanted, served_request& call, json::object arguments)
+{
+    loop_steps::name(wanted.definition().name.c_str());
+    try {
+        auto result = co_await wanted.call(*call.context, std::move(arguments));
+        co_return result;
+    } catch (const boost::system::system_error& failure) {
+        if (call.ended_because().empty() || failure.code() != asio::error::operation_aborted) throw;
+    }
+    co_await asio::this_coro::reset_cancellation_state();
+    co_return result_of_early_end(call.ended_because());
+}
+
+// As far as there is room for it; a large one is made ready on the pool.
+awaitable<json::object> sent_to_caller(catalogue& offered, served_request& call, tool_result result, std::size_t limit)
+{
+    const auto reader = call.is_program ? result_reader::program : result_reader::model;
+    if (auto* const shared = offered.pool.lock().get(); shared != nullptr && is_large(result)) {
+        auto large =
+            std::make_shared<finishing>(in_own_memory(std::move(result)), limit, *call.who, offered.format, reader);
+        auto sent = co_await described_by_pool(offered, call, *shared, std::move(large));
+        co_return sent;
+    }
+    if (auto rest = rest_of(result, limit); rest.needed)
+        result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
+    auto described = describe_tool_result(std::move(result), *call.who, offered.format, reader);
+    call.facts.bytes = call_facts::bytes_in(described);
+    co_return described;
+}
+
 awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
     auto& facts = call.facts;
@@ -298,19 +329,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     call.context->result_limit = limit;
     call.context->pool = offered.pool.lock().get();
     if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
-    tool_result result;
-    bool ended_early = false;
-    loop_steps::name(wanted.definition().name.c_str());
-    try {
-        result = co_await wanted.call(*call.context, std::move(arguments));
-    } catch (const boost::system::system_error& failure) {
-        ended_early = !call.ended_because().empty() && failure.code() == asio::error::operation_aborted;
-        if (!ended_early) throw;
-    }
-    if (ended_early) {
-        co_await asio::this_coro::reset_cancellation_state();
-        result = result_of_early_end(call.ended_because());
-    }
+    auto result = co_await result_of(wanted, call, std::move(arguments));
     const auto& list = wanted.definition().gathers;
     const bool has_others =
         offered.nodes != nullptr && !call.passed_on && (!call.who->code || call.who->code->sandboxes);
@@ -322,18 +341,8 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     offered.history.note_run(call.who->principal, result.structured, [&] {
         return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
     });
-    const auto reader = call.is_program ? result_reader::program : result_reader::model;
-    if (auto* const shared = offered.pool.lock().get(); shared != nullptr && is_large(result)) {
-        auto large =
-            std::make_shared<finishing>(in_own_memory(std::move(result)), limit, *call.who, offered.format, reader);
-        auto sent = co_await described_by_pool(offered, call, *shared, std::move(large));
-        co_return sent;
-    }
-    if (auto rest = rest_of(result, limit); rest.needed)
-        result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
-    auto described = describe_tool_result(std::move(result), *call.who, offered.format, reader);
-    facts.bytes = call_facts::bytes_in(described);
-    co_return described;
+    auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
+    co_return sent;
 }
 
 }  // namespace cmcp
