@@ -37,7 +37,7 @@ awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_reque
     what.path = relative("path", what.path);
     const auto workspace = sandboxes_.places().workspace(where.id);
     const auto turn = co_await edits_.begin(where.owner, workspace);
-    auto prepare = prepare_edit([workspace] { return workspace; }, policy(), std::move(what));
+    auto prepare = prepare_edit([place = workspace] { return place; }, policy(), std::move(what));
     auto edited = co_await pool_.run_long(where.owner, std::move(prepare));
     auto disk = sandboxes_.reserve(where.owner, edited.file->unseen());
     co_await sandboxes_.check_beside_others(where, edited.file->size());
