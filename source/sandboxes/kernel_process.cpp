@@ -50,7 +50,7 @@ template <class T>
 void put_in_place(T& to, T&& from)
 {
     std::destroy_at(&to);
-    std::construct_at(&to, std::move(from));
+    std::construct_at(&to, std::forward<T>(from));
 }
 
 void read_answer(json::object& message, kernel_answer& answer)
