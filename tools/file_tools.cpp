@@ -12,14 +12,6 @@ namespace {
 constexpr std::uint64_t least_part = 64;                        // bytes
 constexpr std::int64_t highest_offset = std::int64_t{1} << 53;  // exact in every JSON reader
 
-awaitable<std::size_t> size_in_json(tool_context& context, std::shared_ptr<const file_content> content)
-{
-    auto measure = [content] { return jsonrpc::json_size(content->content); };
-    if (context.pool == nullptr || content->content.size() <= most_on_loop) co_return measure();
-    auto size = co_await context.pool->run(context.who.principal, std::move(measure));
-    co_return size;
-}
-
 // A part whose JSON fits the result: escapes and base64 make it longer than the file's bytes.
 awaitable<file_content> read_fitting(file_places places, tool_context& context, std::string sandbox,
                                      file_read_request request)
@@ -29,7 +21,9 @@ awaitable<file_content> read_fitting(file_places places, tool_context& context, 
     for (;;) {
         auto read = co_await places.read(context.who, sandbox, request);
         auto content = std::make_shared<file_content>(std::move(read));
-        const auto size = co_await size_in_json(context, content);
+        auto measure = [content] { return jsonrpc::json_size(content->content); };
+        const auto bytes = content->content.size();
+        const auto size = co_await by_size(context.pool, context.who.principal, bytes, std::move(measure));
         if (size <= room || *request.limit <= least_part) co_return std::move(*content);
         request.limit = std::max<std::uint64_t>(least_part, smaller_part(*request.limit, size, room));
     }
@@ -157,9 +151,7 @@ json::object page_json(const file_page& page, const std::string& nothing)
     for (const auto& entry : page.entries) entries.push_back(entry_json(entry));
     if (!nothing.empty()) shown["note"] = nothing;
     if (!page.next_cursor.empty()) shown["next_cursor"] = page.next_cursor;
-    if (!page.closed_folder.empty())
-        shown["note"] = "The permissions of " + escape_invalid_utf8(page.closed_folder) +
-                        " do not allow to look into it; chmod in a run changes that.";
+    if (auto closed = why_closed(page); !closed.empty()) shown["note"] = closed;
     if (page.count_limited) shown["note"] = "There are too many entries; list a folder below, or use a pattern.";
     if (page.depth_limited) shown["note"] = "Folders more than 64 levels down were left out; list them by their path.";
     if (!page.next_cursor.empty() || page.count_limited || page.depth_limited) shown["truncated"] = true;
@@ -275,6 +267,13 @@ std::string why_nothing(const file_page& page, const file_list_request& request)
     const bool below = request.recursive || glob(request.pattern).is_deep();
     return "Nothing matches " + request.pattern + " in " + request.path +
            (below ? "." : "; with recursive, the folders below are looked through as well.");
+}
+
+std::string why_closed(const file_page& page)
+{
+    if (page.closed_folder.empty()) return {};
+    return "The permissions of " + escape_invalid_utf8(page.closed_folder) +
+           " do not allow to look into it; chmod in a run changes that.";
 }
 
 json::object file_row(const file_entry& entry)

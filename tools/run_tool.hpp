@@ -12,10 +12,8 @@
 namespace cmcp {
 
 struct run_input : run_options {
-    std::string job_label() const
-    {
-        return code.substr(0, 1000);
-    }  ///< of the job that runs it, which keeps its beginning
+    /// Of the job that runs it, which keeps its beginning.
+    std::string job_label() const { return code.substr(0, 1000); }
 
     std::string code;  ///< or a command
 };

@@ -33,14 +33,11 @@ awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, 
     if (input.dest_path.empty()) input.dest_path = ".";
     stored_file stored;
     if (input.content) {
-        decoded_content content;
+        const auto size = input.content->size();
         auto decode = [text = std::make_shared<std::string>(std::move(*input.content))] {
             return decoded_or_refused(*text);
         };
-        if (pool != nullptr)
-            content = co_await pool->run(where.owner, std::move(decode));
-        else
-            content = decode();
+        auto content = co_await by_size(pool, where.owner, size, std::move(decode));
         stored = co_await files.put(std::move(where), std::move(input.dest_path), std::move(content.bytes));
     } else {
         stored = co_await files.copy_in(std::move(where), std::move(input.dest_path), std::move(input.local_file_path));
@@ -140,13 +137,10 @@ awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& s
     const auto room = room_for_text(context.result_limit);
     std::string bytes = co_await file->read(input.offset, std::min(input.limit.value_or(room), room));
     const bool whole = input.offset + bytes.size() >= file->size();
-    file_part part;
+    const auto size = bytes.size();
     auto fit = [shared_bytes = std::make_shared<std::string>(std::move(bytes)), whole, encoding = input.encoding,
                 room] { return fitting_part(std::move(*shared_bytes), whole, encoding, room); };
-    if (context.pool != nullptr && room > most_on_loop)
-        part = co_await context.pool->run(where.owner, std::move(fit));
-    else
-        part = fit();
+    const auto part = co_await by_size(context.pool, where.owner, size, std::move(fit));
     const auto next_offset = input.offset + part.used;
     tool_result result;
     result.structured["success"] = true;
@@ -204,9 +198,7 @@ awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager&
     for (const auto& entry : page.entries) rows.push_back(file_row(entry));
     if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
     if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = nothing;
-    if (!page.closed_folder.empty())
-        result.structured["note"] = "The permissions of " + escape_invalid_utf8(page.closed_folder) +
-                                    " do not allow to look into it; chmod in a run changes that.";
+    if (auto closed = why_closed(page); !closed.empty()) result.structured["note"] = closed;
     co_return result;
 }
 

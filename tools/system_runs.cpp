@@ -146,8 +146,7 @@ awaitable<tool_result> run_python(python_manager& python, module_source modules,
     auto describe = [ended = std::make_shared<run_outcome>(std::move(outcome)), modules, longest] {
         return python_result(std::move(*ended), modules, longest);
     };
-    if (size <= most_on_loop) co_return describe();
-    auto result = co_await python.pool().run(principal, std::move(describe));
+    auto result = co_await by_size(python.pool(), principal, size, std::move(describe));
     co_return result;
 }
 

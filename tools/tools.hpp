@@ -68,6 +68,9 @@ json::object file_row(const file_entry& entry);
 /// A sentence where a list has no entries; else empty.
 std::string why_nothing(const file_page& page, const file_list_request& request);
 
+/// A sentence on a folder that was not looked into; empty where all were.
+std::string why_closed(const file_page& page);
+
 // Each function is in the file of its group's name and adds that group, in the order of tools/list. Its arguments must
 // outlive the registry.
 

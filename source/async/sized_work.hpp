@@ -28,4 +28,13 @@ awaitable<std::invoke_result_t<F&>> by_size(blocking_pool& pool, std::string pri
     co_return value;
 }
 
+/// The same where there may be no pool, which does the work at once.
+template <class F>
+awaitable<std::invoke_result_t<F&>> by_size(blocking_pool* pool, std::string principal, std::size_t bytes, F work)
+{
+    if (pool == nullptr) co_return work();
+    auto value = co_await by_size(*pool, std::move(principal), bytes, std::move(work));
+    co_return value;
+}
+
 }  // namespace cmcp

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "jsonrpc/json.hpp"
+#include "jsonrpc/no_values.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -10,19 +10,7 @@ namespace cmcp::jsonrpc {
 
 /// The handler of a json::basic_parser that builds the value as json::parser does, but with doubles that are the
 /// nearest to their digits. The text may come in pieces.
-struct exact_values {
-    static constexpr std::size_t max_object_size = json::object::max_size();
-    static constexpr std::size_t max_array_size = json::array::max_size();
-    static constexpr std::size_t max_key_size = json::string::max_size();
-    static constexpr std::size_t max_string_size = json::string::max_size();
-
-    using text = json::string_view;
-    using code = json::error_code;
-
-    bool on_document_begin(code&) { return true; }
-    bool on_document_end(code&) { return true; }
-    bool on_object_begin(code&) { return true; }
-    bool on_array_begin(code&) { return true; }
+struct exact_values : no_values {
     bool on_object_end(std::size_t size, code&) { return stack.push_object(size), true; }
     bool on_array_end(std::size_t size, code&) { return stack.push_array(size), true; }
     bool on_key_part(text part, std::size_t, code&) { return stack.push_chars(part), true; }
@@ -34,8 +22,6 @@ struct exact_values {
     bool on_uint64(std::uint64_t number, text, code&) { return end_number(), stack.push_uint64(number), true; }
     bool on_bool(bool flag, code&) { return stack.push_bool(flag), true; }
     bool on_null(code&) { return stack.push_null(), true; }
-    bool on_comment_part(text, code&) { return true; }
-    bool on_comment(text, code&) { return true; }
 
     bool on_double(double number, text digits, code& failure)
     {
