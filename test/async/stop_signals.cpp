@@ -86,6 +86,21 @@ void hold_for_ever()
 
 stop_signals::limits soon() { return {200ms, never}; }
 
+// A process whose loop a handler holds.
+template <class Ready>
+int hold_a_loop(const Ready& ready, stop_signals::limits limits)
+{
+    stop_signals signals(limits);
+    asio::io_context io(1);
+    const stop_signals::loop here(signals, io.get_executor());
+    asio::post(io, [&] {
+        ready();
+        hold_for_ever();
+    });
+    io.run();
+    return 0;
+}
+
 }  // namespace
 
 TEST_CASE("the first signal asks the loop to stop, and the process ends by itself")
@@ -124,17 +139,7 @@ TEST_CASE("a signal that comes before the loop is not lost")
 
 TEST_CASE("a stop ends within its limit while a handler holds the loop, and the log says so")
 {
-    stoppable one([](const auto& ready) {
-        stop_signals signals(soon());
-        asio::io_context io(1);
-        const stop_signals::loop here(signals, io.get_executor());
-        asio::post(io, [&] {
-            ready();
-            hold_for_ever();
-        });
-        io.run();
-        return 0;
-    });
+    stoppable one([](const auto& ready) { return hold_a_loop(ready, soon()); });
     one.signal(SIGTERM);
     CHECK(one.ended() == 128 + SIGTERM);
     CHECK(one.log().find(R"("stop_gave_up")") != std::string::npos);
@@ -143,17 +148,7 @@ TEST_CASE("a stop ends within its limit while a handler holds the loop, and the 
 
 TEST_CASE("a second signal ends the process at once while a handler holds the loop")
 {
-    stoppable one([](const auto& ready) {
-        stop_signals signals(stop_signals::limits{never, never});
-        asio::io_context io(1);
-        const stop_signals::loop here(signals, io.get_executor());
-        asio::post(io, [&] {
-            ready();
-            hold_for_ever();
-        });
-        io.run();
-        return 0;
-    });
+    stoppable one([](const auto& ready) { return hold_a_loop(ready, {never, never}); });
     one.signal(SIGTERM);
     one.signal(SIGINT);  // another one, so that the kernel does not make one of both
     CHECK(one.ended() > 128);

@@ -60,10 +60,4 @@ double growth(Input input, Work work, std::size_t size)
     return least;
 }
 
-template <class Input, class Work>
-bool is_linear(Input input, Work work, std::size_t size)
-{
-    return growth(input, work, size) < linear_growth;
-}
-
 }  // namespace cmcp::test
