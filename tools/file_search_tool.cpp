@@ -53,7 +53,7 @@ tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_
         {.about = {.name = "file_search",
                    .title = "Search in files",
                    .description =
-                       "Find lines by a regular expression in files. .git, node_modules and the like are left out.",
+                       "Search files by regular expression; .git, node_modules and the like are left out.",
                    .output_schema = file_search_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},

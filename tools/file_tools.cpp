@@ -54,7 +54,7 @@ tool_owner make_file_read(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Read a file of the workspace or of a sandbox. Go on with next_offset as offset.",
+                   .description = "Read a file. Continue with next_offset as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -180,7 +180,7 @@ tool_owner make_file_list(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_list",
                    .title = "List files",
-                   .description = "List a folder of the workspace or of a sandbox. Go on with next_cursor as cursor.",
+                   .description = "List a folder. Continue with next_cursor as cursor.",
                    .output_schema = file_list_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},

@@ -103,7 +103,7 @@ tool_owner make_job_poll(job_manager& jobs)
     return make_tool<input>(
         {.about = {.name = "job_poll",
                    .title = "Look at a run in the background",
-                   .description = "Output of a job since the cursor, its state and at last its result.",
+                   .description = "New output of a job, its state, at last its result.",
                    .output_schema = with_job_properties(schema::output(
                        {{"output", schema::string("What it printed since the cursor")},
                         {"cursor", schema::typed("integer", "For the next call")},

@@ -138,13 +138,14 @@ std::uint32_t workspace_ledger::wanted_project(const entry& of, int folder)
     return of.counting || of.no_project ? 0 : free_project(folder);
 }
 
-// Where a run has ended since the count and the disk lost all the room that was left, a run that starts now would be
-// ended for what others wrote before it, even if it is to make room.
+// Where a run has ended since the count, a run that starts now would be ended for what others wrote before it, even if
+// it is to make room. The disk's free room shows most of that, unless others make room on the disk at the same time;
+// with little room left each run may have filled it.
 bool workspace_ledger::may_be_full(const entry& of, int folder, tree_bounds most)
 {
     if (!of.touched || !of.last) return false;
     const std::uint64_t left = most.bytes - std::min(most.bytes, of.last->bytes);
-    return free_room(folder).bytes + left < of.then.bytes;
+    return left < least_slack || free_room(folder).bytes + left < of.then.bytes;
 }
 
 bool workspace_ledger::must_wait(key which, int folder, tree_bounds most)
@@ -203,7 +204,7 @@ void workspace_ledger::note_run(key which, int folder, tree_bounds most)
 {
     entry& of = at(which);
     of.touched = true;
-    if (is_due(of, folder, most)) begin(of, folder, most);
+    if (is_due(of, folder, most) || is_old(of)) begin(of, folder, most);
 }
 
 tree_bounds workspace_bounds(const run_limits& limits)
