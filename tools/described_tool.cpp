@@ -1,7 +1,7 @@
 #include "tools/described_tool.hpp"
 
 #include "files/file_error.hpp"
-#include "sandboxes/sandbox_error.hpp"
+#include "runs/sandbox_error.hpp"
 #include "store/database.hpp"
 
 namespace cmcp {

@@ -52,8 +52,7 @@ tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_
     return make_tool<input>(
         {.about = {.name = "file_search",
                    .title = "Search in files",
-                   .description =
-                       "Search files by regular expression; .git, node_modules and the like are left out.",
+                   .description = "Search files by regular expression; .git, node_modules and the like are left out.",
                    .output_schema = file_search_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/kernel_manager.hpp"
 #include "sandboxes/job_manager.hpp"
-#include "sandboxes/kernel_manager.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "tools/sandbox_tools.hpp"
 

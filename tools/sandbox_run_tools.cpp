@@ -1,6 +1,6 @@
 #include "mcp/tool_registry.hpp"
+#include "packages/sandbox_packages.hpp"
 #include "runs/run_report.hpp"
-#include "sandboxes/sandbox_packages.hpp"
 #include "shells/command_shells.hpp"
 #include "text/words.hpp"
 #include "tools/run_tool.hpp"

@@ -1,5 +1,5 @@
+#include "kernels/kernel_manager.hpp"
 #include "mcp/tool_registry.hpp"
-#include "sandboxes/kernel_manager.hpp"
 #include "tools/sandbox_tools.hpp"
 #include "tools/tools.hpp"
 

@@ -3,8 +3,8 @@
 #include "cluster/cluster.hpp"
 #include "cluster/members_address.hpp"
 #include "config/load_settings.hpp"
+#include "entrances/http_server.hpp"
 #include "test/conformance/fixtures.hpp"
-#include "transport/http_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>

@@ -1,6 +1,6 @@
-#include "mcp/lenient_arguments.hpp"
+#include "mcp/arguments/lenient_arguments.hpp"
 #include "jsonrpc/absent.hpp"
-#include "mcp/argument_rules.hpp"
+#include "mcp/arguments/argument_rules.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/doubling.hpp"

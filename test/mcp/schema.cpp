@@ -1,4 +1,4 @@
-#include "mcp/schema_validator.hpp"
+#include "mcp/arguments/schema_validator.hpp"
 #include "mcp/tool_registry.hpp"
 #include "test/mcp/tools_for_tests.hpp"
 #include "test/support/catch.hpp"

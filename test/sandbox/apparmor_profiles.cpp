@@ -1,4 +1,4 @@
-#include "jail/apparmor.hpp"
+#include "facilities/apparmor.hpp"
 #include "test/support/catch.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #include "cell/cell_sockets.hpp"
-#include "jail/socket_memory.hpp"
+#include "limits/socket_memory.hpp"
 #include "test/sandbox/beside.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-#include "jail/landlock.hpp"
+#include "facilities/landlock.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <unistd.h>

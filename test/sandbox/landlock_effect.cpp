@@ -1,6 +1,6 @@
-#include "jail/capabilities.hpp"
-#include "jail/landlock.hpp"
-#include "jail/probe_facts.hpp"
+#include "facilities/capabilities.hpp"
+#include "facilities/landlock.hpp"
+#include "probe/probe_facts.hpp"
 #include "test/sandbox/in_child.hpp"
 #include "test/support/catch.hpp"
 

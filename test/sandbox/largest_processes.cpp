@@ -1,4 +1,4 @@
-#include "jail/watchdog.hpp"
+#include "limits/watchdog.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
-#include "jail/probe.hpp"
 #include "posix/unique_fd.hpp"
+#include "probe/probe.hpp"
 #include "test/support/catch.hpp"
 
 #include <fcntl.h>

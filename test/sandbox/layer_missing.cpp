@@ -1,4 +1,4 @@
-#include "jail/layer.hpp"
+#include "probe/layer.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp::sandbox;

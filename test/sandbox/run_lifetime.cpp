@@ -1,7 +1,7 @@
 #include "test/sandbox/run_support.hpp"
 
 #include "async/task_group.hpp"
-#include "jail/process_files.hpp"
+#include "facilities/process_files.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "test/sandbox/beside.hpp"
 #include "test/sandbox/run_support.hpp"
 
-#include "jail/cgroup_files.hpp"
-#include "jail/cgroup_place.hpp"
+#include "limits/cgroup_files.hpp"
+#include "limits/cgroup_place.hpp"
 
 #include <signal.h>
 #include <sys/stat.h>

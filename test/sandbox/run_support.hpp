@@ -1,6 +1,6 @@
 #pragma once
 
-#include "jail/cgroup_files.hpp"
+#include "limits/cgroup_files.hpp"
 #include "sandbox/native_backend.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"

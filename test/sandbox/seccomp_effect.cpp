@@ -1,5 +1,5 @@
-#include "jail/probe_facts.hpp"
 #include "jail/seccomp_filter.hpp"
+#include "probe/probe_facts.hpp"
 #include "test/sandbox/in_child.hpp"
 #include "test/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 #include "sandbox/server_self.hpp"
 
-#include "jail/capabilities.hpp"
+#include "facilities/capabilities.hpp"
 #include "posix/bytes.hpp"
 #include "sandbox/native_backend.hpp"
 #include "sandbox/own_places.hpp"

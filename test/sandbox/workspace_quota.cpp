@@ -1,4 +1,4 @@
-#include "jail/tree_usage.hpp"
+#include "limits/tree_usage.hpp"
 #include "test/sandbox/run_support.hpp"
 
 #include <fcntl.h>

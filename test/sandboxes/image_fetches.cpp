@@ -1,8 +1,8 @@
 #include "sandboxes/image_fetches.hpp"
 
 #include "images/image_fetcher.hpp"
+#include "runs/sandbox_error.hpp"
 #include "sandboxes/fetch_problem.hpp"
-#include "sandboxes/sandbox_error.hpp"
 #include "test/runs/run_support.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>

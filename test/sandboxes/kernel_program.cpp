@@ -1,4 +1,4 @@
-#include "sandboxes/kernel_program.hpp"
+#include "kernels/kernel_program.hpp"
 #include "test/support/catch.hpp"
 #include "wire/packet_socket.hpp"
 

@@ -1,4 +1,4 @@
-#include "sandboxes/marked_stream.hpp"
+#include "kernels/marked_stream.hpp"
 #include "test/support/catch.hpp"
 
 using cmcp::marked_stream;

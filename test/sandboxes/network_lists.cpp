@@ -1,4 +1,4 @@
-#include "sandboxes/network_lists.hpp"
+#include "networks/network_lists.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

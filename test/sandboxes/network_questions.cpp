@@ -1,4 +1,4 @@
-#include "sandboxes/network_questions.hpp"
+#include "networks/network_questions.hpp"
 
 #include "async/task_group.hpp"
 #include "jsonrpc/rpc_error.hpp"

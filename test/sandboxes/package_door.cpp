@@ -1,4 +1,4 @@
-#include "sandboxes/package_door.hpp"
+#include "packages/package_door.hpp"
 #include "test/egress/egress_support.hpp"
 
 #include "jsonrpc/json.hpp"

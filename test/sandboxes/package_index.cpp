@@ -1,4 +1,4 @@
-#include "sandboxes/package_index.hpp"
+#include "packages/package_index.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

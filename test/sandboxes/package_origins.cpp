@@ -1,4 +1,4 @@
-#include "sandboxes/package_programs.hpp"
+#include "packages/package_programs.hpp"
 #include "test/runs/run_support.hpp"
 
 using namespace cmcp;

@@ -1,5 +1,5 @@
-#include "sandboxes/sandbox_network.hpp"
-#include "sandboxes/sandbox_error.hpp"
+#include "networks/sandbox_network.hpp"
+#include "runs/sandbox_error.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/temporary_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "sandboxes/sandbox_secrets.hpp"
+#include "networks/sandbox_secrets.hpp"
 
 #include "secrets/secret_order.hpp"
 #include "test/support/catch.hpp"

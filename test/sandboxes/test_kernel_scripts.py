@@ -20,9 +20,9 @@ class Kernels(unittest.TestCase):
 
     def copy(self, giver, taker, left_out=()):
         """What the server does: the answers of both, with the pieces handed from one to the other."""
-        taker.begin(op="take", program=embedded.program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_take.py"))
+        taker.begin(op="take", program=embedded.program("kernels/kernel_state_common.py", "kernels/kernel_state_take.py"))
         giver.begin(op="give", left_out=list(left_out),
-                    program=embedded.program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_give.py"))
+                    program=embedded.program("kernels/kernel_state_common.py", "kernels/kernel_state_give.py"))
         while True:
             of_state, data = giver.piece()
             if not of_state:
@@ -231,7 +231,7 @@ class Kept(Kernels):
         return kernel
 
     def keep(self, kernel, most=1 << 20):
-        program = embedded.program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_give.py", "sandboxes/kernel_state_keep.py")
+        program = embedded.program("kernels/kernel_state_common.py", "kernels/kernel_state_give.py", "kernels/kernel_state_keep.py")
         kernel.begin(op="keep", most=most, program=program)
         return kernel.answer()
 

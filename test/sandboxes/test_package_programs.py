@@ -40,7 +40,7 @@ class Fetcher(unittest.TestCase):
         self.addCleanup(self.peer.socket.close)
 
     def begin(self, manager):
-        self.run_ = embedded.Run(embedded.program("sandboxes/package_fetcher.py"), [embedded.PYTHON, "-I", "-c", ASK + manager],
+        self.run_ = embedded.Run(embedded.program("packages/package_fetcher.py"), [embedded.PYTHON, "-I", "-c", ASK + manager],
                                  {3: self.peer.theirs.fileno()}, {}, self.folder.name)
         self.addCleanup(self.run_.end)
         self.peer.theirs.close()
@@ -156,7 +156,7 @@ class Installer(unittest.TestCase):
         with tempfile.TemporaryFile() as result:
             peer = embedded.Peer()
             self.addCleanup(peer.socket.close)
-            run = embedded.Run(first + embedded.program("sandboxes/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
+            run = embedded.Run(first + embedded.program("packages/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
                                {"HOME": str(self.home), "PATH": f"{self.home}/.local/bin:/usr/bin:/bin", "NODE_PATH": "x",
                                 "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_CONFIG_FILE": "/dev/null"}, self.home)
             self.addCleanup(run.end)

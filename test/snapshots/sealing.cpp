@@ -1,4 +1,4 @@
-#include "snapshots/sealing.hpp"
+#include "sealing/sealing.hpp"
 
 #include "test/snapshots/snapshot_case.hpp"
 #include "text/encodings.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "snapshots/bad_snapshot.hpp"
+#include "sealing/bad_snapshot.hpp"
 #include "snapshots/chunk_cutter.hpp"
 #include "snapshots/snapshot_reader.hpp"
 #include "snapshots/snapshot_writer.hpp"

@@ -14,7 +14,8 @@ PATIENCE = 30
 
 
 def program(*names):
-    return "".join((SOURCE / name).read_text(encoding="utf-8") for name in names)
+    """The texts of `names`, each as folder/file of whichever district has the folder."""
+    return "".join(next(SOURCE.glob(f"*/{name}")).read_text(encoding="utf-8") for name in names)
 
 
 class Run:
@@ -90,19 +91,19 @@ class Kernel(Peer):
     def __init__(self, folder=None):
         super().__init__()
         self.number, self.printed = 0, 0
-        later = {"kernel_magics": program("sandboxes/kernel_magics.py", "sandboxes/kernel_shell.py"),
-                 "kernel_notebook": program("sandboxes/kernel_notebook.py", "sandboxes/kernel_asking.py", "sandboxes/kernel_history.py",
-                                            "sandboxes/kernel_inspection.py"),
-                 "kernel_interrupts": program("sandboxes/kernel_interrupts.py"),
-                 "kernel_orders": program("sandboxes/kernel_orders.py"),
-                 "kernel_loop": program("sandboxes/kernel_loop.py"),
-                 "kernel_workers": program("sandboxes/kernel_workers.py"),
-                 "kernel_figures": program("runs/python_figures.py", "sandboxes/kernel_figures.py"),
-                 "kernel_forms": program("sandboxes/kernel_forms.py"),
-                 "kernel_stand_in": program("sandboxes/kernel_stand_in.py"),
-                 "kernel_recall": program("sandboxes/kernel_state_common.py", "sandboxes/kernel_state_take.py",
-                                          "sandboxes/kernel_state_recall.py")}
-        driver = program("runs/python_common.py", "sandboxes/kernel_display.py", "sandboxes/kernel_code.py", "sandboxes/kernel_driver.py")
+        later = {"kernel_magics": program("kernels/kernel_magics.py", "kernels/kernel_shell.py"),
+                 "kernel_notebook": program("kernels/kernel_notebook.py", "kernels/kernel_asking.py", "kernels/kernel_history.py",
+                                            "kernels/kernel_inspection.py"),
+                 "kernel_interrupts": program("kernels/kernel_interrupts.py"),
+                 "kernel_orders": program("kernels/kernel_orders.py"),
+                 "kernel_loop": program("kernels/kernel_loop.py"),
+                 "kernel_workers": program("kernels/kernel_workers.py"),
+                 "kernel_figures": program("runs/python_figures.py", "kernels/kernel_figures.py"),
+                 "kernel_forms": program("kernels/kernel_forms.py"),
+                 "kernel_stand_in": program("kernels/kernel_stand_in.py"),
+                 "kernel_recall": program("kernels/kernel_state_common.py", "kernels/kernel_state_take.py",
+                                          "kernels/kernel_state_recall.py")}
+        driver = program("runs/python_common.py", "kernels/kernel_display.py", "kernels/kernel_code.py", "kernels/kernel_driver.py")
         self.folder = tempfile.TemporaryDirectory()
         folder = folder or self.folder.name
         self.run = Run(driver, [folder, ".kernel"], {3: self.theirs.fileno()}, folder=folder)

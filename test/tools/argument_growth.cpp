@@ -1,6 +1,6 @@
 #include "jsonrpc/read_object.hpp"
-#include "mcp/argument_rules.hpp"
-#include "mcp/lenient_arguments.hpp"
+#include "mcp/arguments/argument_rules.hpp"
+#include "mcp/arguments/lenient_arguments.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/doubling.hpp"
 #include "test/tools/system_support.hpp"

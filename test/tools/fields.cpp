@@ -1,6 +1,6 @@
 #include "test/support/catch.hpp"
 
-#include "mcp/schema_validator.hpp"
+#include "mcp/arguments/schema_validator.hpp"
 #include "tools/field.hpp"
 
 using namespace cmcp;

@@ -1,4 +1,4 @@
-#include "transport/admin_nodes.hpp"
+#include "administration/admin_nodes.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

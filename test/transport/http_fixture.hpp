@@ -1,9 +1,9 @@
 #pragma once
 
 #include "config/settings.hpp"
+#include "entrances/http_server.hpp"
 #include "mcp/server_core.hpp"
 #include "test/transport/raw_client.hpp"
-#include "transport/http_server.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,8 +1,8 @@
 #include "http/cookies.hpp"
 #include "http/http_request.hpp"
+#include "rest/form_file.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/doubling.hpp"
-#include "transport/form_file.hpp"
 #include "transport/line_splitter.hpp"
 #include "transport/rpc_over_http.hpp"
 

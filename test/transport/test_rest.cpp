@@ -1,11 +1,11 @@
 #include "http/refusal.hpp"
+#include "rest/byte_range.hpp"
+#include "rest/content_disposition.hpp"
+#include "rest/form_file.hpp"
+#include "rest/rest_reply.hpp"
+#include "rest/rest_routes.hpp"
 #include "test/support/catch.hpp"
 #include "test/transport/http_fixture.hpp"
-#include "transport/byte_range.hpp"
-#include "transport/content_disposition.hpp"
-#include "transport/form_file.hpp"
-#include "transport/rest_reply.hpp"
-#include "transport/rest_routes.hpp"
 
 #include <algorithm>
 #include <fstream>

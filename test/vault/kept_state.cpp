@@ -1,5 +1,5 @@
 #include "vault/kept_state.hpp"
-#include "snapshots/bad_snapshot.hpp"
+#include "sealing/bad_snapshot.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
 

@@ -171,7 +171,7 @@ await test("ui: more shells than the quota allows are refused with the server's 
 });
 
 // ---------------------------------------------------------------- the screen itself
-const source = fs.readFileSync(new URL("../../../source/transport/ui/screen.js", import.meta.url));
+const source = fs.readFileSync(new URL("../../../source/inbound/pages/ui/screen.js", import.meta.url));
 const { Screen } = await import(`data:text/javascript;base64,${source.toString("base64")}`);
 
 /// The same numbers for the same seed (xorshift32).

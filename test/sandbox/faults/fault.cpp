@@ -1,6 +1,6 @@
-#include "jail/fault.hpp"
+#include "facilities/fault.hpp"
 
-#include "jail/setup_step.hpp"
+#include "facilities/setup_step.hpp"
 
 #include <sys/auxv.h>
 #include <unistd.h>

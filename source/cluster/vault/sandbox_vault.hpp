@@ -1,0 +1,190 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/event.hpp"
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "files/workspaces.hpp"
+#include "kernels/kernel_manager.hpp"
+#include "sandboxes/sandbox_manager.hpp"
+#include "vault/kept_state.hpp"
+#include "vault/kept_workspaces.hpp"
+#include "vault/passing_chunks.hpp"
+#include "vault/sandbox_bucket.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmcp {
+
+/// Keeps sandboxes in object storage while they are used, and brings those here whose server is gone. A sandbox has one
+/// owner at a time, by the claims in the bucket. A caller's workspace is kept in the same way, under a handle of its
+/// own: wherever sandboxes are spoken of here, workspaces are meant, too. Io thread only.
+class sandbox_vault {
+public:
+    /// Whether the other server is gone for sure, so that it serves no sandbox now. Nothing: it does not answer, but
+    /// the others do not agree yet.
+    using gone_question = std::function<awaitable<std::optional<bool>>(std::string node)>;
+
+    /// SNAPSHOT_STORE and its like. All must outlive this. Throws config_error.
+    sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
+                  kernel_manager& kernels, const workspaces& places);
+    ~sandbox_vault();
+
+    /// Before sandboxes are used: gives up what others have claimed meanwhile, and takes back what was released. Where
+    /// the storage is away, all of that comes later, and what was released is not used until then.
+    awaitable<> start();
+
+    /// In a cluster: sandboxes are used only while `in_touch` says that nobody may take them over.
+    void use_while(std::function<bool()> in_touch) { in_touch_ = std::move(in_touch); }
+
+    awaitable<> part();        ///< this server is cut off: ends its sandboxes, which may be brought to others
+    awaitable<> meet_again();  ///< before it counts as in touch: settles
+
+    /// Keeps sandboxes that are due until it is cancelled.
+    awaitable<> run();
+
+    /// Keeps the sandbox now where it was used since it was kept. Throws sandbox_error.
+    awaitable<> keep(std::string id);
+
+    /// At the end of this server: keeps all that is not, and says that others may have them. As far as `limit` goes.
+    awaitable<> release_all(std::chrono::milliseconds limit);
+
+    /// The node of a sandbox that was claimed; empty: that of its handle. This node itself also for one that is on its
+    /// way here, or from here to another server: find() waits until it is there. So it is for one of this node that is
+    /// not here before the claims were read.
+    std::string moved_to(std::string_view handle) const;
+    bool is_here(const std::string& handle) const;  ///< and not on its way
+
+    std::string workspace_of(const std::string& principal);  ///< its handle
+    awaitable<> look_for_owner(std::string handle);          ///< where only the claim is known, and the storage answers
+    bool has_workspace_of(const std::string& principal);     ///< claimed, and here
+
+    /// Before a caller uses the workspace at this server: claims it, or brings it here. Throws workspace_refusal.
+    awaitable<std::shared_ptr<workspace_use>> enter(std::string principal);
+
+    /// Whether a workspace that nobody has claimed belongs to this server; before run().
+    void ask_home(std::function<awaitable<bool>(std::string principal)> is_home) { is_home_ = std::move(is_home); }
+
+    std::vector<std::string> sandboxes();  ///< those of this server that may move, without workspaces
+    std::vector<std::string> workspaces_here();
+
+    /// Those in which nothing goes on, the longest unused first. `stopped`: sandboxes alone, and without programs in
+    /// the background.
+    std::vector<std::string> idle_sandboxes(bool stopped);
+
+    /// Whether another server, which is asked, has brought the sandbox to itself by find().
+    using take_question = std::function<awaitable<bool>()>;
+
+    /// Moves a sandbox in which nothing goes on to another server: ends its processes, keeps and releases it, and lets
+    /// the other one take it. Callers who come meanwhile wait. Throws sandbox_error; it stays here then.
+    awaitable<> hand_over(std::string id, take_question take);
+
+    /// The server that has the sandbox from now on, where `node` does not answer. It is brought here where it was
+    /// released or its owner is gone. `node` again: that is not gone, so it may answer now. Empty: nothing is kept.
+    /// Throws sandbox_error.
+    awaitable<std::string> find(std::string handle, std::string node, gone_question is_gone);
+
+private:
+    class turn;
+    struct turns;
+
+    awaitable<bool> keep_all(std::vector<std::string> ids, bool release, std::chrono::milliseconds limit);
+    awaitable<> keep_some(std::shared_ptr<std::vector<std::string>> left, bool release);
+    bool is_due(const sandbox_record& record, double now) const;
+    void refuse_where_unsure(const sandbox_record& where) const;
+    awaitable<> settle();
+    awaitable<> read_workspaces();
+    awaitable<> adopt_workspaces();
+    awaitable<> adopt(std::string handle);
+    awaitable<> begin_workspace(std::string handle);
+    awaitable<> claim_workspace(std::string handle);
+    awaitable<> begin_here(std::string handle, kept_state state);
+    awaitable<bool> begins_empty(std::string handle, std::uint64_t epoch);
+    awaitable<bool> begins_with_files(std::string handle, std::uint64_t epoch);
+    awaitable<bool> brings_back(sandbox_record record, std::uint64_t epoch);
+    bool may_begin_unclaimed(const std::string& handle) const;
+    std::vector<sandbox_record> all_here() const;
+    std::optional<sandbox_record> find_here(const std::string& id) const;
+    bool is_busy(const std::string& id) const;
+    std::filesystem::path folder_of(const std::string& id) const;
+    awaitable<std::filesystem::path> copy_of(sandbox_record record);
+    awaitable<std::filesystem::path> copy_of_workspace(sandbox_record record);
+    awaitable<> set_aside(sandbox_record lost);
+    void tell_next(const std::string& id, std::string sentence);
+    awaitable<> take_back_released();
+    awaitable<> keep_due();
+    void note_deleted(const std::string& id);
+    awaitable<> forget_deleted();
+    awaitable<> bring_lost();
+    awaitable<> bring_claimed();
+    awaitable<> bring_quietly(std::string handle);
+    awaitable<> forget_quietly();
+    awaitable<> look_at_claims();
+    awaitable<kept_state> state_of(std::string id);
+    awaitable<> keep_in_turn(std::string id, bool release);
+    awaitable<> keep_now(std::string id, bool release);
+    awaitable<bool> is_still_own(sandbox_record record, kept_state& state);
+    void refuse_where_busy(const std::string& id) const;
+    awaitable<> let_calls_in(std::string id);
+    awaitable<> hand_over_in_turn(sandbox_record record, take_question take);
+    awaitable<> end_hand_over(sandbox_record record);
+    awaitable<> give_up(sandbox_record record, sandbox_claim owner);
+    awaitable<> keep_content(sandbox_record record, kept_state& state);
+    awaitable<kept_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
+                                      std::set<std::string>& known);
+    awaitable<> put_file(passing_chunk chunk);
+    awaitable<> put_manifest(sandbox_record record, const kept_state& state);
+    awaitable<> note_kept(std::string id, kept_state state);
+    awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
+    kept_record record_of(const sandbox_record& about);
+
+    static void count(std::string_view outcome);
+
+    struct nothing_kept;
+    struct kept_sandbox;
+    struct taken_sandbox;
+    awaitable<kept_sandbox> look_at(std::string handle, sandbox_claim owner, gone_question is_gone);
+    awaitable<bool> comes_free(std::string handle, sandbox_claim owner, gone_question is_gone);
+    awaitable<sandbox_claim> claim_or_owner(std::string handle, sandbox_claim wanted);
+    awaitable<taken_sandbox> take_over(std::string handle, sandbox_claim before, gone_question is_gone);
+    awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
+    awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
+    awaitable<> fetch_file(passing_chunk chunk);
+    awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
+    void add_record(kept_record record);
+    awaitable<> bring_newest(std::string handle, std::uint64_t epoch,
+                             std::optional<snapshots::snapshot_manifest> manifest = std::nullopt);
+    awaitable<std::filesystem::path> make_passing();
+
+    asio::any_io_executor executor_;
+    const settings& config_;
+    sandbox_manager& sandboxes_;
+    kernel_manager& kernels_;
+    sandbox_bucket bucket_;
+    kept_workspaces workspaces_;
+    std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
+    std::map<std::string, sandbox_claim> claims_;
+    std::map<std::string, bool> leaving_;  // for another server; true: nobody uses it any more
+    std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well
+    bool looked_for_lost_ = false;
+    bool read_claims_ = false;  // since this server began
+    std::function<awaitable<bool>(std::string)> is_home_{};
+    bool adopted_ = false;
+    std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this
+    event woken_;                   // something is to be done
+    bool away_ = false;             // the storage, as was logged
+    std::function<bool()> in_touch_ = [] { return true; };
+    bool ending_ = false;    // the server
+    std::stop_source stop_;  // of work on the pool
+    blocking_pool pool_{3};  // its own, because this work takes long; a sandbox is brought while others are kept
+};
+
+}  // namespace cmcp

@@ -1,0 +1,329 @@
+#include "async/pause.hpp"
+#include "async/uncancelled.hpp"
+#include "log/log.hpp"
+#include "posix/bytes.hpp"
+#include "sealing/bad_snapshot.hpp"
+#include "snapshots/snapshot_reader.hpp"
+#include "snapshots/snapshot_stopped.hpp"
+#include "text/time_text.hpp"
+#include "vault/vault_turn.hpp"
+
+#include <algorithm>
+
+namespace cmcp {
+
+// The part of sandbox_vault that brings sandboxes of servers that are gone.
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t downloads_at_once = 6;
+constexpr std::chrono::seconds patience_with_owner(8);
+constexpr std::chrono::milliseconds before_next_question(200);
+
+void write_file(const fs::path& file, const std::string& bytes)
+{
+    const unique_fd open(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!open || !write_all(open.get(), bytes)) throw std::system_error(errno, std::generic_category(), file.string());
+}
+
+bool is_being_deleted(sandbox_store& store, const std::string& handle)
+{
+    return std::ranges::count(store.unfinished_deletes(), handle) != 0;
+}
+
+std::string moment(std::int64_t seconds)
+{
+    return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
+}
+
+std::string note_on_workspace(const snapshots::snapshot_manifest& manifest)
+{
+    if (is_released(manifest, manifest.epoch))
+        return "The workspace has moved to another server: its files are all there, and what ran in it and its jobs "
+               "are "
+               "gone.";
+    return "The server " + manifest.node +
+           " that had the workspace is gone. It was brought to another one as it was kept at " +
+           moment(manifest.taken) + ": later changes are lost, and what ran in it and its jobs are gone.";
+}
+
+std::string note_of(const snapshots::snapshot_manifest& manifest)
+{
+    if (kept_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
+    if (is_released(manifest, manifest.epoch))
+        return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
+               "it and its jobs are gone.";
+    return "The server " + manifest.node +
+           " that had the sandbox is gone. It was brought to another one as it was kept at " + moment(manifest.taken) +
+           ": later changes are lost, its /tmp is empty, and what ran in it and its jobs are gone.";
+}
+
+void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& folder,
+                 const snapshots::chunk_sealer& sealer, const fs::path& chunks, const fs::path& into,
+                 const std::stop_token& stop)
+{
+    snapshots::snapshot_manifest part = of;
+    part.chunks = folder.chunks;
+    part.bytes = folder.bytes;
+    make_private_folder(into);
+    snapshots::read_snapshot(part, sealer, snapshots::chunks_in(chunks), into, stop);
+}
+
+}  // namespace
+
+/// The bucket has no snapshot of the sandbox.
+struct sandbox_vault::nothing_kept {};
+
+/// The newest snapshot, and whether its owner serves the sandbox no more: it has released it, or is gone.
+struct sandbox_vault::kept_sandbox {
+    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a workspace of which nothing was kept yet
+    std::optional<bool> is_free = true;
+};
+
+/// The owner after a claim of this server, and the snapshot where that is this server itself.
+struct sandbox_vault::taken_sandbox {
+    sandbox_claim owner;
+    std::optional<snapshots::snapshot_manifest> newest{};
+};
+
+awaitable<fs::path> sandbox_vault::make_passing()
+{
+    auto make = [places = sandboxes_.places()] { return places.make_passing(); };
+    auto folder = co_await pool_.run(blocking_pool::server, std::move(make));
+    co_return folder;
+}
+
+awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
+{
+    auto sealed = co_await bucket_.chunk(chunk.handle, chunk.epoch, chunk.id);
+    auto write = [file = chunk.folder / chunk.id, sealed = std::move(sealed)] { write_file(file, sealed); };
+    co_await pool_.run(blocking_pool::server, std::move(write));
+}
+
+// The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
+awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, kept_state state)
+{
+    const bool is_workspace = kept_workspaces::has(manifest.handle);
+    const workspace_place at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_place();
+    const auto place = sandboxes_.places().folder(manifest.handle);
+    const kept_folder workspace{manifest.chunks, manifest.bytes};
+    auto all = snapshots_in(manifest);
+    auto read = [manifest, workspace, all, place, passing, state, is_workspace, at, aside = sandboxes_.places(),
+                 sealer = bucket_.sealer(), stop = stop_.get_token()] {
+        const auto fresh = passing / "sandbox";
+        make_private_folder(fresh);
+        read_folder(manifest, workspace, sealer, passing, fresh / "workspace", stop);
+        if (is_workspace) {
+            at.put(fresh / "workspace", aside);
+            write_kept(at.folder, state);
+            return;
+        }
+        if (!all.empty()) make_private_folder(fresh / "snapshots");
+        for (const auto& [id, folder] : all)
+            read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
+        write_kept(fresh, state);
+        fs::rename(fresh, place);
+    };
+    co_await pool_.run(blocking_pool::server, std::move(read));
+}
+
+// The owner may have given the name here meanwhile.
+void sandbox_vault::add_record(kept_record record)
+{
+    auto& about = record.about;
+    if (kept_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
+    if (sandboxes_.store().find(about.owner, about.name))
+        about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
+    sandboxes_.store().insert(about);
+    sandboxes_.store().set_packages(about.id, record.packages);
+    for (const auto& each : record.snapshots) sandboxes_.store().insert(each);
+}
+
+awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
+{
+    const auto record = record_in(manifest);
+    if (kept_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
+        throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
+    kept_state kept;
+    kept.workspace.chunks = manifest.chunks;
+    kept.snapshots = snapshots_in(manifest);
+    const auto passing = co_await make_passing();
+    std::vector<passing_chunk> all;
+    for (auto& id : kept.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
+    auto fetch = [this](passing_chunk chunk) { return fetch_file(std::move(chunk)); };
+    const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
+    kept_state state;
+    state.epoch = epoch;
+    if (kept_workspaces::has(manifest.handle)) state.owner = record.about.owner;
+    std::string problem;
+    try {
+        if (failure) std::rethrow_exception(failure);
+        co_await make_folders(manifest, passing, state);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& reason) {
+        problem = reason.what();
+    }
+    sandboxes_.remove_soon(record.about.owner, passing);
+    if (!problem.empty()) throw sandbox_error("SnapshotStoreError", "It could not be brought here: " + problem);
+    add_record(record);
+    known_[manifest.handle] = state;
+    tell_next(manifest.handle, note_of(manifest));
+    count("brought");
+    const auto noun = kept_workspaces::noun_of(manifest.handle);
+    log::info(noun + "_brought", {{noun, manifest.handle},
+                                  {"from", manifest.node},
+                                  {"kept", moment(manifest.taken)},
+                                  {"bytes", manifest.bytes}});
+}
+
+awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle, sandbox_claim owner,
+                                                              gone_question is_gone)
+{
+    kept_sandbox kept;
+    kept.newest = co_await bucket_.newest(handle);
+    if (!kept.newest && !kept_workspaces::has(handle)) throw nothing_kept();
+    if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
+    co_return kept;
+}
+
+// A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
+// server that still answers may be asked again soon.
+awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owner, gone_question is_gone)
+{
+    const auto until = event::clock::now() + patience_with_owner;
+    std::optional<bool> is_free;
+    do {
+        const auto kept = co_await look_at(handle, owner, is_gone);
+        is_free = kept.is_free;
+    } while (!is_free && event::clock::now() < until);
+    if (is_free.value_or(false)) co_return true;
+    co_await pause_for(before_next_question);
+    co_return false;
+}
+
+awaitable<sandbox_claim> sandbox_vault::claim_or_owner(std::string handle, sandbox_claim wanted)
+{
+    const bool first = co_await bucket_.claim(handle, wanted);
+    if (!first) wanted = co_await bucket_.owner_of(handle);
+    claims_[handle] = wanted;
+    co_return wanted;
+}
+
+// The owner may have come back, or have taken back what it had released, while the claim was on its way. It looks for
+// claims after that, and this server looks at the owner after its claim, so one of them sees the other. The snapshot is
+// that of this look, because the storage may be slow and somebody waits.
+awaitable<sandbox_vault::taken_sandbox> sandbox_vault::take_over(std::string handle, sandbox_claim before,
+                                                                 gone_question is_gone)
+{
+    const auto& own = sandboxes_.handles().node();
+    sandbox_claim wanted{before.epoch + 1, own};
+    taken_sandbox taken{before};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    if (taken.owner.node != own) co_return taken;
+    auto kept = co_await look_at(handle, before, std::move(is_gone));
+    if (kept.is_free.value_or(false)) {
+        taken.newest = std::move(kept.newest);
+        co_return taken;
+    }
+    wanted = {taken.owner.epoch + 1, before.node};
+    taken.owner = co_await claim_or_owner(handle, wanted);
+    co_return taken;
+}
+
+awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
+{
+    const auto& own = sandboxes_.handles().node();
+    if (find_here(handle)) co_return own;
+    auto owner = co_await bucket_.owner_of(handle);
+    if (owner.epoch == 0)
+        claims_.erase(handle);  // it was deleted
+    else
+        claims_[handle] = owner;
+    // Its snapshot is there until the bucket has forgotten it.
+    if (owner.node == own && (deleted_.contains(handle) || is_being_deleted(sandboxes_.store(), handle)))
+        throw nothing_kept();
+    taken_sandbox taken{owner};
+    if (owner.node != own) {
+        if (owner.node != node) co_return owner.node;
+        const bool free = co_await comes_free(handle, owner, is_gone);
+        if (!free) co_return node;
+        taken = co_await take_over(handle, owner, std::move(is_gone));
+        if (taken.owner.node != own) co_return taken.owner.node;
+    }
+    co_await bring_newest(std::move(handle), taken.owner.epoch, std::move(taken.newest));
+    co_return own;
+}
+
+// A caller has one workspace, so one of which nothing was kept begins anew.
+awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
+                                        std::optional<snapshots::snapshot_manifest> manifest)
+{
+    const bool is_here = co_await begins_with_files(handle, epoch);
+    if (is_here) co_return;
+    if (!manifest) manifest = co_await bucket_.newest(handle);
+    if (!manifest) {
+        const bool begun = co_await begins_empty(std::move(handle), epoch);
+        if (!begun) throw nothing_kept();
+        co_return;
+    }
+    auto work = bring(*std::move(manifest), epoch);
+    co_await uncancelled(std::move(work));
+}
+
+awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
+{
+    const turn mine = co_await turn::take(turns_, handle);
+    std::optional<sandbox_error> refused;
+    std::string place;
+    try {
+        place = co_await find_in_turn(std::move(handle), std::move(node), std::move(is_gone));
+    } catch (const nothing_kept&) {
+        place.clear();
+    } catch (const object_store_error& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    } catch (const snapshots::bad_snapshot& failure) {
+        refused.emplace("SnapshotStoreError", failure.what());
+    }
+    if (refused) throw sandbox_error(*refused);
+    co_return place;
+}
+
+// Sandboxes of this server that are in the bucket, but not here: its disk was lost.
+awaitable<> sandbox_vault::bring_lost()
+{
+    const auto& own = sandboxes_.handles().node();
+    const auto all = co_await bucket_.kept_of(own);
+    for (const auto& handle : all) {
+        const auto claim = claims_.find(handle);
+        if (deleted_.contains(handle) || (claim != claims_.end() && claim->second.node != own)) continue;
+        co_await bring_quietly(handle);
+    }
+    looked_for_lost_ = true;
+}
+
+// Claimed by this server, which could not bring it then.
+awaitable<> sandbox_vault::bring_claimed()
+{
+    const auto& own = sandboxes_.handles().node();
+    std::vector<std::string> missing;
+    for (const auto& [handle, owner] : claims_)
+        if (owner.node == own && !deleted_.contains(handle) && !is_here(handle)) missing.push_back(handle);
+    for (const auto& handle : missing) co_await bring_quietly(handle);
+}
+
+awaitable<> sandbox_vault::bring_quietly(std::string handle)
+{
+    std::string problem;
+    try {
+        gone_question nobody;
+        co_await find(handle, sandboxes_.handles().node(), std::move(nobody));
+    } catch (const sandbox_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("sandbox_not_brought", {{"sandbox", handle}, {"reason", problem}});
+}
+
+}  // namespace cmcp

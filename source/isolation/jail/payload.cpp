@@ -1,0 +1,111 @@
+#include "jail/payload.hpp"
+
+#include "facilities/setup_step.hpp"
+#include "jail/zygote_wire.hpp"
+#include "limits/limits.hpp"
+#include "posix/child_process.hpp"
+#include "posix/signals.hpp"
+#include "probe/probe.hpp"
+
+#include "wire/wire.hpp"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cmcp::sandbox {
+namespace {
+
+constexpr int script_place = 3;
+constexpr int result_place = 4;
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value)
+{
+    for (auto& entry : environment)
+        if (entry.starts_with(name + "=")) {
+            entry = name + "=" + value;
+            return;
+        }
+    environment.push_back(name + "=" + value);
+}
+
+void place(const unique_fd& from, int to)
+{
+    if (from)
+        check(::dup2(from.get(), to), "place descriptors");
+    else
+        ::close(to);
+}
+
+}  // namespace
+
+std::vector<std::string> make_environment(const run_request& request)
+{
+    std::vector<std::string> environment{std::string("PATH=") + usual_path,
+                                         "HOME=" + request.workspace_inside,
+                                         "LANG=C.UTF-8",
+                                         "TERM=dumb",
+                                         "USER=sandbox",
+                                         "LOGNAME=sandbox"};
+    for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
+    return environment;
+}
+
+void take_places(jail_plan& plan)
+{
+    const int control = plan.control.get();
+    if (plan.input)
+        check(::dup2(plan.input.get(), 0), "place descriptors");
+    else
+        check(::dup3(script_place, 0, 0), "place descriptors");  // /dev/null is there until now
+    place(plan.output, 1);
+    place(plan.error, 2);
+    place(plan.script, script_place);
+    place(plan.result, result_place);
+    unblock_signals();
+    if (plan.probe) return;  // it looks at one more
+    if (control > 5) check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
+    check(::syscall(SYS_close_range, static_cast<unsigned>(control) + 1, ~0u, 0), "close descriptors");
+}
+
+void answer_probe(jail_plan& plan)
+{
+    ::prctl(PR_SET_DUMPABLE, 1);
+    ::close(plan.control.get());
+    report_probe(result_place);
+    ::_exit(0);
+}
+
+void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>& descriptors)
+{
+    start_message start = decode_start(bytes);
+    take_descriptors(plan, start, descriptors);
+    plan.probe = start.probe;
+    plan.request.terminal = start.request.terminal;
+    plan.request.terminal_speaks = start.request.terminal_speaks;
+    apply_cpu_limit(start.request.limits);
+    if (!plan.request.browser) set_limit(RLIMIT_FSIZE, start.request.limits.file_size, "limit file size");
+    plan.request.limits.process_memory = start.request.limits.process_memory;
+    const std::string& folder = start.request.working_dir;
+    if (!folder.empty()) check(::chdir(folder.c_str()), "working folder " + folder);
+    if (start.request.argv.empty()) return;
+    plan.request.argv = std::move(start.request.argv);
+    plan.request.environment = std::move(start.request.environment);
+}
+
+void execute_program(jail_plan& plan)
+{
+    std::vector<std::string> environment = make_environment(plan.request);
+    ::execve(plan.request.argv.at(0).c_str(), pointers(plan.request.argv).data(), pointers(environment).data());
+    throw step_failed("start program " + plan.request.argv.at(0));
+}
+
+void execute_payload(jail_plan& plan)
+{
+    take_places(plan);
+    if (plan.probe) answer_probe(plan);
+    execute_program(plan);
+}
+
+}  // namespace cmcp::sandbox

@@ -1,0 +1,89 @@
+#include "launcher/cgroup_folders.hpp"
+
+#include "facilities/setup_step.hpp"
+#include "limits/cgroup_files.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cmcp::sandbox {
+namespace {
+
+// A group of that name could not be removed with its run, because the end of a process takes its time.
+void make_anew(const std::filesystem::path& folder)
+{
+    if (errno == EEXIST) remove_group(folder);
+    check(::mkdir(folder.c_str(), 0755), "make the cgroup");
+}
+
+}  // namespace
+
+// Delegates, so that a failure removes what was made before it.
+cgroup_folders::cgroup_folders(const std::vector<cgroup_place>& parents, const std::string& name) : cgroup_folders()
+{
+    for (const cgroup_place& each : parents) {
+        cgroup_place group{each.folder / name, each.unified, each.controllers};
+        if (::mkdir(group.folder.c_str(), 0755) != 0) make_anew(group.folder);
+        all_.push_back(std::move(group));
+    }
+}
+
+cgroup_folders& cgroup_folders::operator=(cgroup_folders&& other) noexcept
+{
+    std::swap(all_, other.all_);
+    return *this;
+}
+
+void cgroup_folders::add(cgroup_folders other)
+{
+    all_.insert(all_.end(), other.all_.begin(), other.all_.end());
+    other.all_.clear();
+}
+
+cgroup_folders::~cgroup_folders()
+{
+    for (const cgroup_place& each : all_) ::rmdir(each.folder.c_str());
+}
+
+const cgroup_place* cgroup_folders::of(std::string_view controller) const
+{
+    const auto has = [&](const cgroup_place& each) { return each.controls(controller); };
+    const auto at = std::find_if(all_.begin(), all_.end(), has);
+    return at == all_.end() ? nullptr : &*at;
+}
+
+// Empty: no group here has such a file.
+std::filesystem::path cgroup_folders::place_of(const control_file& file) const
+{
+    const cgroup_place* const place = of(file.controller);
+    const char* const name = place != nullptr ? file.name_in(*place) : nullptr;
+    return name != nullptr ? place->folder / name : std::filesystem::path();
+}
+
+bool cgroup_folders::set(const control_file& file, std::uint64_t value) const
+{
+    const auto place = place_of(file);
+    return place.empty() || write_control(place, std::to_string(value));
+}
+
+void cgroup_folders::must_set(const control_file& file, std::uint64_t value) const
+{
+    if (!set(file, value)) throw step_failed("limit the cgroup: " + std::string(file.controller));
+}
+
+std::uint64_t cgroup_folders::figure(const control_file& file) const
+{
+    const auto place = place_of(file);
+    return place.empty() ? 0 : number_in(place);
+}
+
+std::uint64_t cgroup_folders::events(const control_file& file, const std::string& event) const
+{
+    const auto place = place_of(file);
+    return place.empty() ? 0 : number_in(place, event);
+}
+
+}  // namespace cmcp::sandbox

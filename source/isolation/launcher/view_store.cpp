@@ -1,0 +1,310 @@
+#include "launcher/view_store.hpp"
+
+#include "facilities/mounts.hpp"
+#include "facilities/setup_step.hpp"
+#include "jail/run_rules.hpp"
+#include "jail/system_files.hpp"
+#include "jail/tree_builder.hpp"
+#include "launcher/browser.hpp"
+#include "launcher/image_skeleton.hpp"
+#include "launcher/own_folders.hpp"
+#include "limits/machine_figures.hpp"
+#include "text/encodings.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+namespace cmcp::sandbox {
+
+namespace {
+
+constexpr std::uint64_t read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr off_t copy_limit = 16 << 20;
+constexpr std::size_t most_views = 64;
+// An overlay remembers what was not there, so an installation must show by a change of these.
+constexpr std::array installed_into{"/usr",
+                                    "/usr/bin",
+                                    "/usr/sbin",
+                                    "/usr/local/bin",
+                                    "/usr/lib",
+                                    "/usr/lib/python3/dist-packages",
+                                    "/usr/lib/node_modules",
+                                    "/usr/local/lib",
+                                    "/usr/share"};
+constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
+
+void check_workspace_place(const std::string& path)
+{
+    const auto clean = std::filesystem::path(path).lexically_normal().string();
+    const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
+    constexpr std::string_view taken[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",    "/bin",
+                                          "/sbin", "/lib", "/lib64", "/var/tmp", data_place};
+    const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
+    if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
+        throw step_failed("place the workspace at " + path, EINVAL);
+}
+
+// Before something covers the tree, places without devices will do.
+void add_places(tree_builder& tree, const run_request& request)
+{
+    tree.folder("/dev/shm");
+    tree.folder("/dev/pts");  // empty but in a lasting cell
+    tree.link("/dev/ptmx", "pts/ptmx");
+    for (const char* path : run_devices) tree.file(path, "");
+    tree.link("/dev/fd", "/proc/self/fd");
+    tree.link("/dev/stdin", "/proc/self/fd/0");
+    tree.link("/dev/stdout", "/proc/self/fd/1");
+    tree.link("/dev/stderr", "/proc/self/fd/2");
+    // Below the run's own /proc, which shows them in its place (jail.cpp).
+    for (const auto& [name, content] : machine_figures(request.limits.memory))
+        tree.file("/proc/" + name, content, 0444);
+    for (const auto& [path, content] : kernel_settings()) tree.file("/proc/sys/" + path, content, 0444);
+    for (const auto& path : {std::string("/proc"), std::string("/tmp"), request.workspace_inside}) tree.folder(path);
+    add_given_files(tree);
+}
+
+// Folders that programs expect of a machine; nothing of this one is in them. What a run may write is its own, so
+// /var/tmp is its /tmp.
+void add_usual_folders(tree_builder& tree)
+{
+    for (const char* path :
+         {"/opt", "/srv", "/mnt", "/media", "/home", "/var/cache", "/var/lib", "/var/log", "/var/spool"})
+        tree.folder(path);
+    tree.folder("/root", 0711);  // a browser may lie below it
+    tree.link("/var/run", "/run");
+    tree.link("/var/tmp", "/tmp");
+}
+
+void add_devices(tree_builder& tree)
+{
+    for (const char* path : run_devices) add_device(tree, path);
+}
+
+void add_file(tree_builder& tree, const std::string& path)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) throw step_failed("find " + path);
+    if (status.st_size > copy_limit)
+        bind_read_only(tree, path);
+    else
+        tree.copy(path, path);
+}
+
+void add_listed_programs(tree_builder& tree, const view_files& files)
+{
+    add_system_links(tree);
+    for (const auto& [path, target] : files.links) tree.link(path, target);
+    for (const auto& path : files.directories) bind_read_only(tree, path);
+    for (const auto& path : files.programs) add_file(tree, path);
+    for (const auto& path : files.libraries) add_file(tree, path);
+}
+
+// The path of a program that the machine has and the run may execute; empty: there is none.
+std::string shown_program(const program_view& programs, const std::string& name)
+{
+    const auto& names = programs.names;
+    if (!programs.all && std::find(names.begin(), names.end(), name) == names.end()) return {};
+    return find_program(name).value_or("");
+}
+
+void fill(tree_builder& tree, view& filled, const run_request& request)
+{
+    if (request.programs.all) {
+        add_all_programs(tree);
+        filled.rules = rules_of(request, nullptr);
+        for (const char* folder : installed_into) filled.marks.add(folder);
+    } else {
+        const auto files = resolve_view(request.programs, {request.argv.at(0)});
+        filled.marks = files.marks;
+        add_listed_programs(tree, files);
+        filled.rules = rules_of(request, &files);
+    }
+    mark_etc_files(filled.marks, request.programs.all);
+    add_etc_files(tree, request.workspace_inside, request.programs.all);
+    add_places(tree, request);
+    add_usual_folders(tree);
+    add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
+    add_devices(tree);
+    if (request.browser) add_browser_files(tree, filled, request);
+}
+
+unique_fd open_place(const std::string& place)
+{
+    return unique_fd(check(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
+}
+
+void mount_root_memory(const std::string& place)
+{
+    check(::mkdir(place.c_str(), 0755), "prepare a root");
+    const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
+    attach_mount(root.get(), AT_FDCWD, place, "prepare a root");
+}
+
+void remove_mounted(const std::string& place)
+{
+    detach_mounts(place);
+    ::rmdir(place.c_str());
+}
+
+// The way to an open folder, whatever happens to its name.
+std::string way_to(const unique_fd& folder) { return "/proc/self/fd/" + std::to_string(folder.get()); }
+
+}  // namespace
+
+view_store::view_store(std::string images, const std::string& data)
+    : images_folder_(std::move(images)), images_(images_folder_), stage_(stage_folder())
+{
+    if (!data.empty()) data_ = unique_fd(check(::open(data.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open " + data));
+    const auto stage = new_tmpfs({1 << 20, 1024, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "mount the stage");
+    attach_mount(stage.get(), AT_FDCWD, stage_, "mount the stage");
+    own_files_ = own_folders::possible(stage_ + "/trial");
+}
+
+unique_fd view_store::open_image(const std::string& digest) const
+{
+    if (images_folder_.empty() || !is_sha256_hex(digest)) throw step_failed("read the digest of the image", EINVAL);
+    return images_.open(images_folder_ + "/" + digest + "/root", O_PATH, "image");
+}
+
+// An image that was removed and added again is another folder.
+std::string view_store::key_of(const run_request& request) const
+{
+    std::string key =
+        request.principal + '\n' + request.workspace_inside + '\n' + std::to_string(request.limits.memory);
+    if (!request.image.empty()) {
+        struct stat status {};
+        check(::fstat(open_image(request.image).get(), &status), "open image");
+        return key + "\n" + request.image + '\n' + std::to_string(status.st_ino) + '\n' +
+               std::to_string(status.st_ctim.tv_sec) + '.' + std::to_string(status.st_ctim.tv_nsec);
+    }
+    if (request.browser) return key + "\n" + request.argv.at(0) + '\n' + request.browser.policy;
+    if (request.programs.all) return key;
+    for (const auto& name : request.programs.names) key += '\n' + name;
+    return key + "\n\n" + request.argv.at(0);
+}
+
+const view& view_store::find(const run_request& request)
+{
+    const std::string key = key_of(request);
+    const auto known = std::find_if(views_.begin(), views_.end(), [&](const view& v) { return v.key == key; });
+    if (known != views_.end()) {
+        views_.splice(views_.begin(), views_, known);
+        const bool may_look = std::chrono::steady_clock::now() >= views_.front().next_look;
+        if (may_look && !views_.front().marks.still_true()) build_anew(views_.front(), request);
+        return views_.front();
+    }
+    views_.push_front(build(key, request));
+    if (views_.size() > most_views) {
+        forget(views_.back());
+        views_.pop_back();
+    }
+    return views_.front();
+}
+
+// In the middle of an installation there may be no view to build; the next look finds the end of it.
+void view_store::build_anew(view& old, const run_request& request)
+try {
+    view fresh = build(old.key, request);
+    forget(old);
+    old = std::move(fresh);
+} catch (const std::exception&) {
+    constexpr std::chrono::seconds pause{1};
+    old.next_look = std::chrono::steady_clock::now() + pause;
+}
+
+view view_store::build(const std::string& key, const run_request& request)
+{
+    check_workspace_place(request.workspace_inside);
+    const auto began = std::chrono::steady_clock::now();
+    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, {}, request.programs.all, {}, {}};
+    try {
+        if (request.image.empty())
+            show_machine(fresh, request);
+        else
+            show_image(fresh, request);
+        if (data_ && !request.browser) show_data(fresh);
+        set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
+    } catch (...) {
+        forget(fresh);
+        throw;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    fresh.next_look = now + pause_factor * (now - began);
+    return fresh;
+}
+
+// The folder itself and no copy, because its owner changes it while runs go on.
+void view_store::show_data(const view& fresh) const
+{
+    tree_builder tree(open_place(fresh.place));
+    tree.bind(way_to(data_), data_place, read_only | MOUNT_ATTR_NOEXEC);
+}
+
+void view_store::show_machine(view& fresh, const run_request& request) const
+{
+    mount_root_memory(fresh.place);
+    fresh.root = open_place(fresh.place);
+    own_folders folders(fresh.place + "-folders");
+    tree_builder tree(open_place(fresh.place),
+                      [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
+    fill(tree, fresh, request);
+    if (request.programs.all || request.browser) return;
+    fresh.execution = prepare_execution(fresh.root.get(), std::exchange(fresh.rules.read_execute, {}));
+}
+
+// The image is for everybody and for reading only, so the run's own places lie in a folder above it.
+void view_store::show_image(view& fresh, const run_request& request) const
+{
+    const std::string above = fresh.place + "-places";
+    const unique_fd image = open_image(request.image);
+    mount_root_memory(above);
+    try {
+        const unique_fd places = open_place(above);
+        tree_builder tree(open_place(above));
+        add_places(tree, request);
+        if (data_) tree.folder(data_place);
+        add_image_accounts(tree, image.get(), request.workspace_inside);
+        const tree_builder inside(open_image(request.image));
+        const auto program_inside = [&](const std::string& name) -> std::string {
+            for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"})
+                if (inside.exists(folder + name)) return folder + name;
+            return {};
+        };
+        add_missing_names(tree, program_inside);
+        check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
+        const auto root = new_overlay({way_to(places), way_to(image)}, "show the image");
+        attach_mount(root.get(), AT_FDCWD, fresh.place, "show the image");
+    } catch (...) {
+        remove_mounted(above);
+        throw;
+    }
+    remove_mounted(above);
+    fresh.root = open_place(fresh.place);
+    tree_builder tree(open_place(fresh.place));
+    add_devices(tree);
+    fresh.rules = rules_of(request, nullptr);
+}
+
+std::string view_store::protected_program(const std::string& path)
+{
+    std::string place = stage_ + path.substr(path.rfind('/'));
+    if (std::filesystem::exists(place)) return place;
+    const auto tree = copy_mount_tree(AT_FDCWD, path, "open " + path);
+    set_mount_attributes(tree.get(), read_only, true, "protect " + path);
+    const unique_fd file(check(::open(place.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0755), "protect " + path));
+    attach_mount(tree.get(), AT_FDCWD, place, "protect " + path);
+    return place;
+}
+
+void view_store::forget(const view& old) { remove_mounted(old.place); }
+
+}  // namespace cmcp::sandbox

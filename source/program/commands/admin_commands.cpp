@@ -1,0 +1,257 @@
+#include "commands/admin_lists.hpp"
+#include "commands/commands.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "server/admin_socket.hpp"
+#include "text/encodings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+namespace cmcp::command {
+
+namespace {
+
+std::string encoded(const std::string& text)
+{
+    return percent_encoded(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+}
+
+json::object ask_or_throw(const settings& config, const std::string& method, const std::string& path)
+{
+    auto answer = ask_administration(config, method, path);
+    if (answer.status < 300) return std::move(answer.body);
+    const auto* sentence = answer.body.if_contains("error");
+    throw std::runtime_error(sentence != nullptr && sentence->is_string()
+                                 ? std::string(sentence->as_string())
+                                 : "the server answers with HTTP status " + std::to_string(answer.status));
+}
+
+// Rows of several servers begin with the server.
+void print_admin_table(const admin_list& what, const json::object& answer)
+{
+    const bool has_nodes = answer.contains("nodes");
+    auto columns = what.columns;
+    if (has_nodes) columns.insert(columns.begin(), {"NODE"});
+    text_table table(std::move(columns));
+    for (const auto& row : answer.at(what.member).as_array()) {
+        auto cells = what.cells(row.as_object());
+        if (has_nodes) cells.insert(cells.begin(), text_of(row.as_object(), "node"));
+        table.add(std::move(cells));
+    }
+    if (table.empty())
+        std::cout << what.nothing << '\n';
+    else
+        std::cout << table.text(terminal_width());
+}
+
+void print_machine(const json::object& answer)
+{
+    const auto& machine = answer.at("machine").as_object();
+    if (const auto node = text_of(answer, "node"); !node.empty()) std::cout << node << ": ";
+    std::cout << count_in(machine, "runs") << " of " << count_in(machine, "max_runs") << " runs, "
+              << count_in(machine, "runs_waiting") << " waiting; " << count_in(machine, "live") << " of "
+              << count_in(machine, "sandboxes") << " sandboxes live; " << count_in(machine, "sessions") << " sessions; "
+              << bytes_in(machine, "memory_bytes") << " of memory\n";
+}
+
+void print_machines(const json::object& answer)
+{
+    if (answer.contains("machine")) print_machine(answer);
+    if (const auto* nodes = answer.if_contains("nodes"))
+        for (const auto& each : nodes->as_array()) print_machine(each.as_object());
+    std::cout << '\n';
+}
+
+void tell_unreachable(const json::object& answer)
+{
+    if (const auto* nodes = answer.if_contains("unreachable_nodes"))
+        for (const auto& each : nodes->as_array())
+            std::cerr << "container-mcp: the server " << std::string_view(each.as_string()) << " does not answer\n";
+}
+
+// The query of a list.
+std::string query_of(const admin_list& what, const admin_line& line)
+{
+    std::string query;
+    const auto add = [&query](const std::string& part) { query += (query.empty() ? "?" : "&") + part; };
+    if (line.all) add("node=*");
+    if (&what == &sandbox_list && !line.match.empty()) add("match=" + encoded(line.match));
+    if (&what == &sandbox_list && !line.ids.empty()) add("limit=1000");
+    return query;
+}
+
+int show(const settings& config, const admin_list& what, bool json, const admin_line& line = {})
+{
+    const auto answer = ask_or_throw(config, "GET", std::string(what.path) + query_of(what, line));
+    tell_unreachable(answer);
+    if (json) {
+        std::cout << jsonrpc::write_json(answer) << '\n';
+        return 0;
+    }
+    if (&what == &usage_list) print_machines(answer);
+    print_admin_table(what, answer);
+    if (const auto next = text_of(answer, "next"); !next.empty())
+        std::cout << "… of " << count_in(answer, "total") << "; --match TEXT chooses\n";
+    return 0;
+}
+
+struct entry {
+    std::string id;
+    std::string node;  // empty: this server
+};
+
+// The entry that a person's word names.
+entry entry_named(const settings& config, const admin_list& among, const admin_line& line, const std::string& word)
+{
+    const auto answer = ask_or_throw(config, "GET", std::string(among.path) + query_of(among, line));
+    std::vector<entry> entries;
+    for (const auto& row : answer.at(among.member).as_array()) {
+        entry each{text_of(row.as_object(), "id"), text_of(row.as_object(), "node")};
+        if (each.id == word) return each;
+        if (names_handle(word, each.id) || (!word.empty() && text_of(row.as_object(), "name") == word))
+            entries.push_back(std::move(each));
+    }
+    if (entries.size() > 1) throw std::runtime_error(word + " names several; give more of the id");
+    return entries.empty() ? entry{word, {}} : entries.front();
+}
+
+std::string place_of(const admin_list& among, const entry& which)
+{
+    const std::string node = which.node.empty() ? "" : "?node=" + encoded(which.node);
+    return std::string(among.path) + "/" + encoded(which.id) + node;
+}
+
+int end_each(const settings& config, const admin_list& among, const admin_line& line, bool json)
+{
+    json::array rows;
+    bool all_ended = true;
+    for (const auto& word : line.ids) {
+        const auto which = entry_named(config, among, line, word);
+        const auto& id = which.id;
+        const auto answer = ask_administration(config, "DELETE", place_of(among, which));
+        const bool ended = answer.status == 200;
+        all_ended = all_ended && ended;
+        rows.push_back(json::object{{"id", id}, {"ended", ended}});
+        if (json) continue;
+        if (ended)
+            std::cout << id << " ended\n";
+        else
+            std::cerr << "container-mcp: " << word << ": " << text_of(answer.body, "error") << '\n';
+    }
+    if (json) std::cout << jsonrpc::write_json(rows) << '\n';
+    return all_ended ? 0 : 1;
+}
+
+int reload(const settings& config, bool json)
+{
+    const auto answer = ask_or_throw(config, "POST", "/admin/reload");
+    if (json) {
+        std::cout << jsonrpc::write_json(answer) << '\n';
+        return 0;
+    }
+    const auto tell = [&answer](const char* member, const char* words) {
+        for (const auto& name : answer.at(member).as_array())
+            std::cout << std::string_view(name.as_string()) << ' ' << words << '\n';
+    };
+    tell("changed", "changed");
+    tell("needs_restart", "needs a restart");
+    if (answer.at("changed").as_array().empty() && answer.at("needs_restart").as_array().empty())
+        std::cout << "No setting has changed; certificate and log file were read again.\n";
+    return 0;
+}
+
+int show_upstreams(const settings& config, bool json)
+{
+    if (!json) return show(config, upstream_list, json);
+    const auto answer = ask_or_throw(config, "GET", std::string(upstream_list.path));
+    std::cout << jsonrpc::write_json(answer.at(upstream_list.member)) << '\n';
+    return 0;
+}
+
+// ---------------------------------------------------------------- cluster
+int print_or_say(const json::object& answer, bool json, const std::string& sentence)
+{
+    std::cout << (json ? jsonrpc::write_json(answer) : sentence) << '\n';
+    return 0;
+}
+
+std::string sandboxes_text(std::size_t count)
+{
+    return std::to_string(count) + (count == 1 ? " sandbox" : " sandboxes");
+}
+
+std::string place_in_cluster(const char* what, const std::string& node)
+{
+    return std::string("/admin/cluster/") + what + (node.empty() ? "" : "?node=" + encoded(node));
+}
+
+// Wherever the sandbox is.
+int move_to_other(const settings& config, admin_line line, bool json)
+{
+    line.all = true;
+    const auto which = entry_named(config, sandbox_list, line, line.ids.front());
+    const auto to = line.ids.size() > 1 ? "&to=" + encoded(line.ids[1]) : std::string();
+    const auto node = which.node.empty() ? line.node : which.node;  // workspaces are in no list
+    const auto place = place_in_cluster("move", node) + (node.empty() ? "?" : "&");
+    const auto answer = ask_or_throw(config, "POST", place + "sandbox=" + encoded(which.id) + to);
+    return print_or_say(answer, json, which.id + " is at " + text_of(answer, "node") + " now");
+}
+
+int drain(const settings& config, const admin_line& line, bool json)
+{
+    constexpr std::chrono::seconds between_looks(1);
+    const auto place = place_in_cluster("drain", line.node);
+    auto answer = ask_or_throw(config, "POST", place);
+    while (line.wait && count_of(answer, "sandboxes") + count_of(answer, "workspaces") != 0) {
+        std::this_thread::sleep_for(between_looks);
+        answer = ask_or_throw(config, "POST", place);
+    }
+    const auto left = count_of(answer, "sandboxes"), workspaces = count_of(answer, "workspaces");
+    return print_or_say(answer, json,
+                        "The server takes nothing new, and has " + sandboxes_text(left) +
+                            (workspaces == 0 ? "" : " and workspaces of callers, " + std::to_string(workspaces)) +
+                            (left + workspaces == 0 ? "." : ", which go as they become idle."));
+}
+
+int change_cluster(const settings& config, const admin_line& line, bool json)
+{
+    if (line.action == "move") return move_to_other(config, line, json);
+    if (line.action == "drain") return drain(config, line, json);
+    if (line.action == "undrain")
+        return print_or_say(ask_or_throw(config, "DELETE", place_in_cluster("drain", line.node)), json,
+                            "The server takes sandboxes again.");
+    const auto answer = ask_or_throw(config, "POST", place_in_cluster("rebalance", line.node));
+    return print_or_say(answer, json, "Gave away " + sandboxes_text(count_of(answer, "moved")) + ".");
+}
+
+}  // namespace
+
+bool is_admin_command(std::string_view command)
+{
+    constexpr std::array<std::string_view, 10> commands{"upstream", "ps",    "kill", "sandboxes", "sessions",
+                                                        "jobs",     "usage", "ends", "cluster",   "reload"};
+    return std::find(commands.begin(), commands.end(), command) != commands.end();
+}
+
+int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json)
+{
+    const auto& config = loaded.values;
+    if (command == "ps") return show(config, run_list, json, line);
+    if (command == "kill") return end_each(config, run_list, line, json);
+    if (command == "usage") return show(config, usage_list, json, line);
+    if (command == "ends") return show(config, end_list, json, line);
+    if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
+    if (command == "cluster") return show(config, member_list, json);
+    if (command == "upstream") return show_upstreams(config, json);
+    if (command == "reload") return reload(config, json);
+    const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
+    if (!line.action.empty()) return end_each(config, list, line, json);
+    return show(config, list, json, line);
+}
+
+}  // namespace cmcp::command

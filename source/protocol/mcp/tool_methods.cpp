@@ -1,0 +1,348 @@
+#include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
+#include "async/sized_work.hpp"
+#include "identity/quotas.hpp"
+#include "jsonrpc/json_reader.hpp"
+#include "jsonrpc/json_size.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "mcp/arguments/lenient_arguments.hpp"
+#include "mcp/arguments/long_arguments.hpp"
+#include "mcp/client_capability.hpp"
+#include "mcp/definitions.hpp"
+#include "mcp/methods.hpp"
+#include "mcp/pagination.hpp"
+#include "mcp/params.hpp"
+#include "mcp/result_budget.hpp"
+#include "metrics/registry.hpp"
+#include "text/utf8_text.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::chrono::milliseconds no_wait(0);
+
+tool& known_tool(const catalogue& offered, const std::string& name, bool to_code)
+{
+    auto* const known = offered.tools.find(name);
+    if (known != nullptr && (to_code || !known->definition().for_code_alone)) return *known;
+    throw rpc_error(rpc_code::invalid_params, "Unknown tool: " + name.substr(0, 200));
+}
+
+// A caller that takes no task is refused by a tool that cannot do without.
+void check_task_use(const tool_definition& definition, served_request& call)
+{
+    if (definition.tasks != task_use::must || call.io().takes_task()) return;
+    if (is_modern(call.who->protocol)) require_tasks_extension(*call.who);
+    throw rpc_error(rpc_code::method_not_found,
+                    "Tool " + definition.name +
+                        " runs only as a task: call it with revision 2026-07-28 and the extension " +
+                        std::string(tasks_extension));
+}
+
+// Cut, because the answer must not grow with what the call brought along.
+void tell_ignored(tool_result& result, const std::vector<std::string>& names)
+{
+    constexpr std::size_t longest_name = 100;
+    json::array shown;
+    for (const auto& name : names) shown.emplace_back(utf8_prefix(name, longest_name));
+    if (!result.content.empty())
+        result.content.push_back(
+            json::object{{"type", "text"}, {"text", "Arguments that are not known: " + jsonrpc::write_json(shown)}});
+    if (result.content.empty() || !result.structured.empty()) result.structured["ignored_arguments"] = std::move(shown);
+}
+
+// A result on its way to what its caller is sent. What there is no room for is kept in between, where it can be.
+class finishing {
+public:
+    finishing(tool_result result, std::size_t limit, const caller& who, result_format format, result_reader reader)
+        : result_(std::move(result)), limit_(limit), format_(format), reader_(reader)
+    {
+        who_.protocol = who.protocol;
+        who_.client_info = json::object(who.client_info, json::storage_ptr());
+    }
+
+    void measure() { rest_ = rest_of(result_, limit_); }
+    std::string take_rest() { return std::exchange(rest_.text, {}); }
+    bool has_rest() const { return !rest_.text.empty(); }
+
+    /// `path`: where the rest is kept; empty: nowhere.
+    void describe(const std::string& path)
+    {
+        if (rest_.needed) shorten(result_, limit_, rest_, path);
+        described_ = describe_tool_result(std::move(result_), who_, format_, reader_);
+        bytes_ = call_facts::bytes_in(described_);
+    }
+
+    std::size_t bytes() const { return bytes_; }
+    json::object take() { return std::move(described_); }
+
+private:
+    tool_result result_;
+    std::size_t limit_;
+    caller who_;  // as far as the form depends on it
+    result_format format_;
+    result_reader reader_;
+    result_rest rest_;
+    json::object described_;
+    std::size_t bytes_ = 0;
+};
+
+bool is_large(const tool_result& result)
+{
+    return jsonrpc::is_larger(result.structured, most_on_loop) || jsonrpc::is_larger(result.content, most_on_loop);
+}
+
+// The pool's threads take no memory of the message, which others may use meanwhile.
+tool_result in_own_memory(tool_result result)
+{
+    tool_result own;
+    own.structured = std::move(result.structured);
+    own.content = std::move(result.content);
+    own.meta = std::move(result.meta);
+    own.is_error = result.is_error;
+    return own;
+}
+
+awaitable<json::object> described_by_pool(catalogue& offered, served_request& call, blocking_pool& pool,
+                                          std::shared_ptr<finishing> result)
+{
+    const std::string principal = call.who->principal;
+    auto look = [result, keeps = offered.keeper != nullptr && may_use(*call.who, {})] {
+        result->measure();
+        if (!keeps || !result->has_rest()) result->describe(std::string());
+    };
+    co_await pool.run(principal, std::move(look));
+    if (offered.keeper != nullptr && result->has_rest() && may_use(*call.who, {})) {
+        auto path = co_await offered.keeper->keep(*call.who, result->take_rest());
+        auto describe = [result, path = std::move(path)] { result->describe(path); };
+        co_await pool.run(principal, std::move(describe));
+    }
+    call.facts.bytes = result->bytes();
+    co_return result->take();
+}
+
+awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result result, std::size_t limit,
+                                 result_rest rest)
+{
+    std::string path;
+    if (offered.keeper && !rest.text.empty() && may_use(who, {})) {
+        std::string text = std::exchange(rest.text, {});
+        path = co_await offered.keeper->keep(std::move(who), std::move(text));
+    }
+    shorten(result, limit, rest, path);
+    co_return result;
+}
+
+// The model is told in the result, because a client may take an error of the protocol for the end of the server.
+tool_result told_to_wait(std::chrono::milliseconds wait)
+{
+    auto result = tool_failure(quotas::refusal_of_call(wait));
+    result.structured["error_type"] = "RateLimited";
+    result.structured["retry_after"] = quotas::seconds_to_wait(wait);
+    return result;
+}
+
+// Counted also when the call is cancelled or throws.
+class tool_figures {
+public:
+    tool_figures(call_history& history, const std::string& principal, const std::string& tool)
+        : history_(history), principal_(principal), tool_(tool)
+    {
+        running().add(1);
+    }
+    tool_figures(const tool_figures&) = delete;
+    tool_figures& operator=(const tool_figures&) = delete;
+    ~tool_figures()
+    {
+        static auto& calls = metrics::all().counters("cmcp_tool_calls_total", "Tool calls by tool and how they ended.",
+                                                     {"tool", "outcome"});
+        static auto& times =
+            metrics::all().histograms("cmcp_tool_call_seconds", "Time of tool calls by tool.", {"tool"});
+        running().add(-1);
+        history_.count(principal_, outcome_ != "ok");
+        calls.at({tool_, outcome_}).add();
+        times.at({tool_}).observe(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
+    }
+
+    void ended(const tool_result& result) { outcome_ = result.is_error ? "tool_error" : "ok"; }
+
+private:
+    static metrics::gauge& running()
+    {
+        static auto& number = metrics::all().gauges("cmcp_tool_calls_running", "Tool calls that run.").at();
+        return number;
+    }
+
+    call_history& history_;
+    const std::string& principal_;
+    const std::string& tool_;
+    std::string_view outcome_ = "aborted";
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+std::string first_line(const served_request& call)
+{
+    const auto* arguments = call.params.if_contains("arguments");
+    return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
+}
+
+tool_result result_of_early_end(const std::string& why)
+{
+    auto result = tool_failure(why);
+    result.structured["cause"] = "cancelled";
+    return result;
+}
+
+}  // namespace
+
+bool newer(const json::value& one, const json::value& other)
+{
+    const auto* first = one.if_object();
+    const auto* second = other.if_object();
+    return first != nullptr && second != nullptr && view_of(*first, "created") > view_of(*second, "created");
+}
+
+// The rows of all servers that answer, and the names of those that do not.
+awaitable<> gather(catalogue& offered, served_request& call, gathered_list list, tool_result& result)
+{
+    const auto answers = co_await offered.nodes->ask_holders(call);
+    auto& rows = result.structured[list.member].as_array();
+    json::array silent;
+    for (const auto& each : answers) {
+        const auto* theirs = object_of(each.result, "structuredContent").if_contains(list.member);
+        const auto* their_rows = theirs == nullptr ? nullptr : theirs->if_array();
+        if (their_rows == nullptr)
+            silent.emplace_back(each.node);
+        else
+            rows.insert(rows.end(), their_rows->begin(), their_rows->end());
+    }
+    if (list.newest_first) std::stable_sort(rows.begin(), rows.end(), newer);
+    if (!silent.empty()) result.structured["unreachable_nodes"] = std::move(silent);
+}
+
+awaitable<json::object> list_tools(catalogue& offered, served_request& call)
+{
+    const auto tools = offered.tools.listed(*call.who);
+    const auto describe = [&](std::size_t i) {
+        return json::value(describe_tool(tools[i]->definition(), *call.who, offered.format));
+    };
+    co_return page_of(tools.size(), describe, "tools", call.params);
+}
+
+// Models write the arguments as text, and some clients pass that on unread.
+json::object arguments_of(const json::object& params)
+{
+    const auto text = view_of(params, "arguments");
+    auto read = text.empty() ? std::nullopt : jsonrpc::read_bounded(text, {.depth = 256});
+    return read && read->is_object() ? std::move(read->get_object()) : optional_object(params, "arguments");
+}
+
+// The arguments of a long message, which are not copied on the io thread.
+json::object taken_arguments(json::object& params)
+{
+    auto* const sent = params.if_contains("arguments");
+    return sent != nullptr && sent->is_object() ? std::move(sent->get_object()) : arguments_of(params);
+}
+
+// Of a call that its caller's deadline or the server ends, too.
+awaitable<tool_result> result_of(tool& wanted, served_request& call, json::object arguments)
+{
+    loop_steps::name(wanted.definition().name.c_str());
+    try {
+        auto result = co_await wanted.call(*call.context, std::move(arguments));
+        co_return result;
+    } catch (const boost::system::system_error& failure) {
+        if (call.ended_because().empty() || failure.code() != asio::error::operation_aborted) throw;
+    }
+    co_await asio::this_coro::reset_cancellation_state();
+    co_return result_of_early_end(call.ended_because());
+}
+
+// As far as there is room for it; a large one is made ready on the pool.
+awaitable<json::object> sent_to_caller(catalogue& offered, served_request& call, tool_result result, std::size_t limit)
+{
+    const auto reader = call.is_program ? result_reader::program : result_reader::model;
+    if (auto* const shared = offered.pool.lock().get(); shared != nullptr && is_large(result)) {
+        auto large =
+            std::make_shared<finishing>(in_own_memory(std::move(result)), limit, *call.who, offered.format, reader);
+        auto sent = co_await described_by_pool(offered, call, *shared, std::move(large));
+        co_return sent;
+    }
+    if (auto rest = rest_of(result, limit); rest.needed)
+        result = co_await shortened(offered, *call.who, std::move(result), limit, std::move(rest));
+    auto described = describe_tool_result(std::move(result), *call.who, offered.format, reader);
+    call.facts.bytes = call_facts::bytes_in(described);
+    co_return described;
+}
+
+awaitable<json::object> call_tool(catalogue& offered, served_request& call)
+{
+    auto& facts = call.facts;
+    const auto name = required_string(call.params, "name");
+    auto& wanted = known_tool(offered, name, call.who->code != nullptr);
+    check_task_use(wanted.definition(), call);
+    auto* const pool = call.is_long ? offered.pool.lock().get() : nullptr;
+    auto arguments = pool != nullptr ? taken_arguments(call.params) : arguments_of(call.params);
+    facts.note_arguments(arguments);
+    auto wait = no_wait;
+    if (offered.begin_call) wait = co_await offered.begin_call(call.who->principal, !call.passed_on);
+    if (wait != no_wait) {
+        auto refused = told_to_wait(wait);
+        facts.note_result(refused);
+        co_return describe_tool_result(std::move(refused), *call.who, offered.format);
+    }
+    std::string misfit;
+    std::vector<std::string> ignored;
+    if (pool != nullptr) {
+        auto payer = call.who->principal;
+        auto rules = offered.tools.rules_of(name);
+        auto fitted =
+            co_await fit_on_pool(*pool, std::move(payer), std::move(rules), std::move(arguments), call.is_program);
+        call.params["arguments"] = std::move(fitted.sent);
+        arguments = std::move(fitted.arguments);
+        misfit = std::move(fitted.misfit);
+        ignored = std::move(fitted.ignored);
+    } else if (!call.is_program) {
+        misfit = offered.tools.validate(name, arguments);
+    }
+    if (!misfit.empty()) {
+        // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
+        if (call.who->protocol < revision::v2025_11_25)
+            throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
+        facts.refused = true;
+        co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
+    }
+    tool_figures figures(offered.history, call.who->principal, name);
+    const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
+    call.context->result_limit = limit;
+    call.context->pool = offered.pool.lock().get();
+    if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
+    auto result = co_await result_of(wanted, call, std::move(arguments));
+    const auto& list = wanted.definition().gathers;
+    const bool has_others =
+        offered.nodes != nullptr && !call.passed_on && (!call.who->code || call.who->code->sandboxes);
+    if (has_others && !list.member.empty() && !result.is_error) co_await gather(offered, call, list, result);
+    if (offered.end_call && !wanted.definition().annotations.read_only) co_await offered.end_call(call.who->principal);
+    figures.ended(result);
+    if (!ignored.empty()) tell_ignored(result, ignored);
+    facts.note_result(result);
+    offered.history.note_run(call.who->principal, result.structured, [&] {
+        return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
+    });
+    auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
+    co_return sent;
+}
+
+}  // namespace cmcp

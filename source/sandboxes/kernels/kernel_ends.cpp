@@ -1,0 +1,238 @@
+#include "kernels/kernel_ends.hpp"
+
+#include "files/folder_reader.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "kernels/kernel_turn.hpp"
+#include "log/log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr auto keeping_limit = std::chrono::seconds(5);
+constexpr std::size_t most_left_out = 10;  // variables that a note names
+constexpr std::size_t longest_reason = 120;
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::string without_stop(std::string sentence)
+{
+    while (sentence.ends_with('.')) sentence.pop_back();
+    return sentence;
+}
+
+std::string why_memory(const sandbox::run_result& end, const settings& config)
+{
+    if (!end.detail.empty()) return "The kernel was ended: " + without_stop(end.detail);
+    return "The kernel was ended because it needed more than the " + mebibytes(config.kernel_memory_limit) +
+           " of SANDBOX_KERNEL_MEMORY";
+}
+
+std::string names_left_out(const json::array& all)
+{
+    std::string names;
+    for (std::size_t i = 0; i < std::min(all.size(), most_left_out); ++i) {
+        const auto* one = all[i].if_object();
+        if (one == nullptr) continue;
+        names.append(names.empty() ? "" : ", ").append(text_of(*one, "name").substr(0, longest_reason));
+        names.append(" (").append(text_of(*one, "reason").substr(0, longest_reason)).append(")");
+    }
+    if (all.size() > most_left_out) names.append(" and " + std::to_string(all.size() - most_left_out) + " more");
+    return names;
+}
+
+}  // namespace
+
+std::string why_ended(const sandbox::run_result& end, const settings& config)
+{
+    using sandbox::cause;
+    if (end.why == cause::output_limit)
+        return "The kernel was ended because a call printed more than the " + mebibytes(config.output_hard_limit) +
+               " of SANDBOX_OUTPUT_LIMIT";
+    if (end.why == cause::cpu_limit)
+        return "The kernel was ended because it had used up its processor time (SANDBOX_KERNEL_CPU)";
+    if (end.why == cause::memory_limit) return why_memory(end, config);
+    if (end.why == cause::setup_failed) return "The kernel could not be started: " + without_stop(end.error);
+    if (end.why == cause::lost) return without_stop(end.error);
+    if (end.why == cause::file_size_limit && !end.detail.empty()) {
+        std::string detail = end.detail;
+        name_quota(detail);
+        return "The kernel was ended: " + without_stop(std::move(detail));
+    }
+    if (end.why == cause::cancelled)
+        return "The kernel was ended" + (end.error.empty() ? "" : " because " + without_stop(end.error));
+    return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +
+           std::to_string(end.exit_code) + ")";
+}
+
+std::string lost_note(const sandbox::run_result& end, const settings& config)
+{
+    const bool began = end.why != sandbox::cause::setup_failed;
+    return why_ended(end, config) + "." + (began ? " It starts anew with the next call; its variables are lost." : "");
+}
+
+std::string fate_of_variables(const json::object& earlier)
+{
+    if (!flag_of(earlier, "kept")) {
+        const auto reason = text_of(earlier, "reason").substr(0, longest_reason);
+        return "its variables are lost" + (reason.empty() ? "" : " (" + reason + ")");
+    }
+    const auto* list = earlier.if_contains("left_out");
+    const auto left_out = list && list->is_array() ? names_left_out(list->get_array()) : std::string();
+    const auto count = number_of(earlier, "variables");
+    if (count == 0 && left_out.empty()) return {};
+    return std::to_string(count) + (count == 1 ? " variable is back" : " variables are back") +
+           (left_out.empty() ? "" : ", but not " + left_out);
+}
+
+// The parts of kernel_manager that end kernels and keep their variables.
+
+std::string kernel_manager::loss_before(kernel& one, const json::object& earlier)
+{
+    std::string why = std::exchange(one.why_ended, {});
+    if (why.empty() && earlier.empty()) return {};
+    const auto fate = fate_of_variables(earlier);
+    if (fate.empty()) return {};
+    if (why.empty()) why = "An earlier kernel of these files had ended (restart of the server, fork or snapshot)";
+    return why + ". It was started anew: " + fate + ".";
+}
+
+std::uint64_t kernel_manager::room_for_state(const std::string& owner) const
+{
+    const auto most = runs_.sandboxes().limits().of(owner).disk;
+    const auto used = std::min(runs_.sandboxes().store().disk(owner), most);
+    return std::min({config_.kernel_memory_limit, config_.file_size_limit, most - used});
+}
+
+awaitable<> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string why)
+{
+    one->why_ended = std::move(why);
+    const auto meanwhile = std::make_shared<turn>(one);  // a call waits, and starts the next kernel
+    const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
+    log::info("kernel_kept", {{"sandbox", one->id}, {"done", answer.ok}, {"bytes", number_of(answer.state, "bytes")}});
+    sandbox_record where;
+    where.id = one->id;
+    where.owner = one->owner;
+    runs_.sandboxes().measure_soon(where);
+}
+
+awaitable<> kernel_manager::keep(std::string id, std::string why)
+{
+    for (const auto& one : all_of(id)) co_await keep_one(one, why);
+}
+
+awaitable<> kernel_manager::keep_one(std::shared_ptr<kernel> one, std::string why)
+{
+    if (!one->lives()) co_return;
+    one->returns = true;
+    one->why_ended = why;
+    if (one->line.empty()) co_await keep_state(one, std::move(why));
+}
+
+// The copy has the variables. Here they would be stale by the time that a later kernel found them.
+void kernel_manager::forget_kept(const std::filesystem::path& workspace, const std::vector<std::string>& folders)
+{
+    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    for (const auto& each : folders) {
+        const unique_fd folder = open_folder(root.get(), each.c_str());
+        if (folder) ::unlinkat(folder.get(), "state", 0);
+    }
+}
+
+awaitable<kernel_manager::kept_copy> kernel_manager::copy_aside(sandbox_record of)
+{
+    kept_copy copy;
+    std::vector<std::shared_ptr<turn>> turns;
+    std::vector<std::string> folders;
+    for (const auto& one : all_of(of.id)) {
+        if (!one->lives()) continue;
+        ++copy.busy;
+        auto mine = std::make_shared<turn>(one);
+        const auto until = event::clock::now() + keeping_limit;
+        bool in_time = true;
+        while (!mine->has_come() && in_time) in_time = co_await one->changed.wait(until);
+        if (!mine->has_come() || !one->lives()) continue;
+        turns.push_back(std::move(mine));
+        const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
+        if (!answer.ok) continue;
+        folders.push_back(one->kept_folder());
+        ++copy.kept;
+        --copy.busy;
+    }
+    const auto workspace = runs_.sandboxes().places().workspace(of.id);
+    std::function<void()> forget = [workspace, folders] { forget_kept(workspace, folders); };
+    copy.folder = co_await runs_.sandboxes().copy_aside(of, std::move(forget));
+    co_return copy;
+}
+
+std::vector<std::shared_ptr<kernel_manager::kernel>> kernel_manager::all_of(const std::string& id) const
+{
+    std::vector<std::shared_ptr<kernel>> all;
+    for (const auto& [key, one] : kernels_)
+        if (key.first == id) all.push_back(one);
+    return all;
+}
+
+bool kernel_manager::interrupt(const std::string& id, const std::string& name)
+{
+    const auto entry = kernels_.find({id, name});
+    if (entry == kernels_.end() || entry->second->line.empty() || !entry->second->process) return false;
+    entry->second->process->interrupt();
+    return true;
+}
+
+awaitable<> kernel_manager::end(std::string id)
+{
+    for (const auto& one : all_of(id)) co_await end_one(one);
+}
+
+awaitable<> kernel_manager::end_one(std::shared_ptr<kernel> one)
+{
+    if (!std::exchange(one->returns, false) && one->line.empty()) kernels_.erase({one->id, one->name});
+    if (one->lives()) co_await one->process->finish();
+}
+
+awaitable<bool> kernel_manager::end_kernel(std::string sandbox, std::string name, std::string why)
+{
+    const auto entry = kernels_.find({sandbox, name});
+    if (entry == kernels_.end() || !entry->second->lives()) co_return false;
+    const auto one = entry->second;
+    one->why_ended = "The kernel was ended because " + why;
+    co_await one->process->finish(std::move(why));
+    co_return true;
+}
+
+awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variables, std::string name)
+{
+    const auto one = kernel_of(where, name);
+    const bool was_running = one->lives();
+    if (keep_variables) co_await keep_one(one, "The kernel was restarted");
+    if (one->lives()) co_await one->process->finish();
+    if (keep_variables) co_return was_running;
+    one->process.reset();
+    one->why_ended.clear();
+    one->forgets = true;
+    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / one->kept_folder());
+    co_return was_running;
+}
+
+awaitable<> kernel_manager::stop()
+{
+    const auto all = std::exchange(kernels_, {});
+    task_group keeping(executor_);
+    for (const auto& [key, one] : all)
+        if (one->lives() && one->line.empty() && one->name.empty())
+            keeping.spawn("keep kernel", keep_state(one, "The server was stopped"));
+    co_await keeping.wait_idle(keeping_limit);
+    for (const auto& [key, one] : all)
+        if (one->lives()) co_await one->process->finish();
+}
+
+}  // namespace cmcp

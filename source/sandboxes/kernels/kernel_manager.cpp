@@ -1,0 +1,238 @@
+#include "kernels/kernel_turn.hpp"
+
+#include "kernels/kernel_ends.hpp"
+#include "kernels/kernel_program.hpp"
+#include "log/log.hpp"
+#include "runs/output_collector.hpp"
+#include "runs/python_run.hpp"
+#include "text/words.hpp"
+
+#include <utility>
+
+namespace cmcp {
+
+using clock = event::clock;
+
+namespace {
+
+constexpr auto forever = std::chrono::hours(24 * 3650);
+
+// The cause as a run outside of a kernel would name it.
+sandbox::cause cause_of(const kernel_process& process, const kernel_answer& answer)
+{
+    if (answer.timed_out) return sandbox::cause::timeout;
+    return answer.lost && process.end() ? process.end()->why : sandbox::cause::exited;
+}
+
+awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process, std::string code,
+                                        tool_rights::ticket right, std::chrono::milliseconds limit,
+                                        kernel_questions answers, kernel_answer& answer, output_collector& output)
+{
+    answer = co_await process->execute(std::move(code), right.text(), output, limit, std::move(answers));
+    sandbox::run_result end;
+    if (answer.lost && process->end()) end = *process->end();
+    end.why = cause_of(*process, answer);
+    if (answer.lost) co_return end;
+    end.exit_code = answer.exit;
+    end.cpu = answer.cpu;
+    end.peak_memory = answer.peak_memory;
+    co_return end;
+}
+
+}  // namespace
+
+awaitable<> kernel_manager::tell_caller(request_io& io, log_severity level, std::string sentence)
+{
+    json::value data = json::string(sentence);
+    co_await io.log(level, "kernel", std::move(data));
+}
+
+kernel_manager::kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                               sandbox_runner& runs)
+    : config_(config), executor_(executor), backend_(backend), runs_(runs)
+{
+}
+
+kernel_manager::~kernel_manager() = default;
+
+std::shared_ptr<kernel_manager::kernel> kernel_manager::kernel_of(const sandbox_record& where, const std::string& name)
+{
+    auto& slot = kernels_[{where.id, name}];
+    if (!slot) slot = std::make_shared<kernel>();
+    slot->id = where.id;
+    slot->name = name;
+    return slot;
+}
+
+std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string& id) const
+{
+    const auto entry = kernels_.find({id, std::string()});
+    if (entry == kernels_.end() || !entry->second->lives()) return nullptr;
+    return entry->second;
+}
+
+awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
+{
+    if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
+    while (!mine->has_come()) {
+        io.queued(mine->place());
+        co_await mine->of->changed.wait();
+    }
+}
+
+// Memory and processor time are the whole kernel's, or memory that of its cell; the time is that of its life or a call.
+void kernel_manager::limit(sandbox::run_request& request, std::chrono::milliseconds wall) const
+{
+    auto& memory = request.cell.empty() ? request.limits.memory : request.limits.process_memory;
+    memory = config_.kernel_memory_limit;
+    request.limits.cpu = std::chrono::ceil<std::chrono::seconds>(config_.kernel_cpu_limit);
+    request.limits.wall = wall;
+}
+
+void kernel_manager::start(kernel& one, const sandbox_record& where)
+{
+    one.owner = where.owner;
+    one.started = sandbox_manager::now();
+    auto request = runs_.base(where);
+    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.kept_folder(),
+                                    std::exchange(one.forgets, false));
+    add_python_variables(request, python_home::sandbox);
+    limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
+    request.label = "kernel";
+    auto late = one.process ? one.process->late().take() : std::string();
+    one.process = std::make_shared<kernel_process>(executor_, backend_, runs_.pool(), where.owner);
+    one.process->late().put_back(std::move(late));
+    one.process->start(std::move(request), later_kernel_programs());
+}
+
+awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
+{
+    co_await runs_.sandboxes().admit_to_memory(where);
+    co_await make_room(where.owner, io);
+    if (one->process && one->why_ended.empty()) one->why_ended = why_ended(*one->process->end(), config_);
+    start(*one, where);
+    if (!one->why_ended.empty())
+        co_await tell_caller(io, log_severity::notice, one->why_ended + ". Another one starts.");
+}
+
+awaitable<kernel_outcome> kernel_manager::execute(caller who, request_io& io, sandbox_record where, std::string code,
+                                                  run_options options)
+{
+    auto work = take_turn(std::move(who), io, where, std::move(code), std::move(options));
+    return runs_.guarded(std::move(where), std::move(work));
+}
+
+awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, sandbox_record where, std::string code,
+                                                    run_options options)
+{
+    const auto one = kernel_of(where);
+    const auto mine = std::make_shared<turn>(one);
+    co_await wait_for_turn(mine, io);
+    const auto place = co_await runs_.admit(who, io, options.background);
+    if (one->lives())
+        one->why_ended.clear();  // it was kept, and did not end
+    else
+        co_await revive(one, io, where);
+    auto outcome = co_await run(one, std::move(who), io, std::move(where), std::move(code), std::move(options));
+    co_return outcome;
+}
+
+awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, caller who, request_io& io,
+                                              sandbox_record where, std::string code, run_options options)
+{
+    const auto process = one->process;
+    kernel_outcome outcome;
+    kernel_answer answer;
+    auto running = run_once(process, who, io, where, std::move(code), std::move(options), answer);
+    outcome.done = co_await runs_.scanned(std::move(who), io, std::move(where), std::move(running));
+    outcome.result = std::move(answer.result);
+    outcome.result_is_repr = answer.result_is_repr;
+    outcome.late_output = std::move(answer.late_output);
+    outcome.displays = std::move(answer.displays);
+    const std::string loss = loss_before(*one, answer.earlier);
+    if (answer.lost && process->end()) outcome.note = lost_note(*process->end(), config_);
+    if (answer.lost && answer.timed_out) {
+        one->why_ended = "The kernel was ended because its code took too long and could not be interrupted";
+        outcome.note = one->why_ended + ". It starts anew with the next call; its variables are lost.";
+    }
+    std::string& note = outcome.done.run.note;
+    if (!loss.empty()) note = note.empty() ? loss : loss + ' ' + note;
+    if (!answer.left_running.empty())
+        note += (note.empty() ? "" : " ") + ("Processes that the interrupted code has left running, each in a group of "
+                                             "its own: " +
+                                             joined(answer.left_running, ", ") + ".");
+    co_return outcome;
+}
+
+awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
+                                                sandbox_record where, std::string code, run_options options,
+                                                kernel_answer& answer)
+{
+    auto request = runs_.base(where);
+    const auto time = runs_.time_of(runs_.python_terms(), where, options);
+    limit(request, time);
+    const auto began = clock::now();
+    const auto right = runs_.sandboxes().tools().give(who, where.id);
+    collected_work work = [process, code = std::move(code), right, time,
+                           answers = answers_for(std::move(who), io, where), &answer](output_collector& output) {
+        return run_code(process, code, right, time, answers, answer, output);
+    };
+    output_place place{request.principal, request.workspace};
+    auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
+    outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
+    outcome.limits = request.limits;
+    co_return outcome;
+}
+
+awaitable<kernel_fork> kernel_manager::fork(caller who, request_io& io, sandbox_record from, std::string name)
+{
+    auto work = copy(std::move(who), io, from, std::move(name), living(from.id));
+    return runs_.guarded(std::move(from), std::move(work));
+}
+
+// Files are copied within the kernel's turn, so that files and variables are of one moment.
+awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_record from, std::string name,
+                                            std::shared_ptr<kernel> one)
+{
+    kernel_fork copied;
+    std::shared_ptr<turn> mine;
+    run_admission::place place;
+    if (one) {
+        mine = std::make_shared<turn>(one);
+        co_await wait_for_turn(mine, io);
+        place = co_await runs_.admit(who, io, false);
+    }
+    copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
+    if (!one || !one->lives()) co_return copied;
+    auto carrying = carry(one, io, copied.where);
+    copied.state = co_await runs_.guarded(copied.where, std::move(carrying));
+    co_return copied;
+}
+
+awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, request_io& io, sandbox_record to)
+{
+    const auto began = clock::now();
+    const auto fresh = kernel_of(to);
+    const auto mine = std::make_shared<turn>(fresh);
+    if (!mine->has_come() || fresh->process) {
+        kernel_transfer nothing;
+        nothing.problem = "The new sandbox's kernel was used by another call already.";
+        co_return nothing;
+    }
+    try {
+        co_await runs_.sandboxes().admit_to_memory(to);
+        co_await make_room(to.owner, io);
+    } catch (const sandbox_error& refused) {
+        kernel_transfer nothing;
+        nothing.problem = refused.what();
+        co_return nothing;
+    }
+    start(*fresh, to);
+    auto transfer = co_await transfer_state(from->process, fresh->process, config_.python_timeout_max);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - began);
+    log::info("kernel_copied",
+              {{"sandbox", to.id}, {"done", transfer.done}, {"bytes", transfer.bytes}, {"ms", took.count()}});
+    co_return transfer;
+}
+
+}  // namespace cmcp

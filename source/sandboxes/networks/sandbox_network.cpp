@@ -1,0 +1,268 @@
+#include "networks/sandbox_network.hpp"
+
+#include "egress/name_addresses.hpp"
+#include "log/log.hpp"
+#include "networks/network_account.hpp"
+#include "networks/secret_files.hpp"
+#include "runs/sandbox_error.hpp"
+#include "text/words.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/udp.hpp>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace cmcp {
+
+using asio::ip::tcp;
+using asio::ip::udp;
+
+namespace {
+
+constexpr std::chrono::minutes idle_limit{15};
+constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
+
+template <class Protocol>
+Protocol protocol_of(int socket)
+{
+    int family = AF_INET;
+    socklen_t length = sizeof family;
+    ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length);
+    return family == AF_INET6 ? Protocol::v6() : Protocol::v4();
+}
+
+template <class Socket>
+Socket adopt(const asio::any_io_executor& executor, unique_fd descriptor)
+{
+    Socket socket(executor);
+    using protocol = typename Socket::protocol_type;
+    socket.assign(protocol_of<protocol>(descriptor.get()), descriptor.get());
+    static_cast<void>(descriptor.release());
+    return socket;
+}
+
+}  // namespace
+
+/// The doors of a live cell. Their service ends with it, and with that the cell's network.
+struct sandbox_network::live_network {
+    explicit live_network(const asio::any_io_executor& executor) : doors(executor) {}
+
+    std::shared_ptr<std::shared_ptr<egress_ticket>> ticket = std::make_shared<std::shared_ptr<egress_ticket>>();
+    std::shared_ptr<name_addresses> names = std::make_shared<name_addresses>();
+    task_group doors;
+    bool has_secrets = false;  // its cell began with the files for them
+    bool is_told = false;      // that others wait
+};
+
+sandbox_network::sandbox_network(asio::any_io_executor executor, const settings& config, sandbox::backend& backend,
+                                 sandbox_store& store, quotas& limits, blocking_pool& pool)
+    : executor_(executor),
+      config_(config),
+      backend_(backend),
+      store_(store),
+      limits_(limits),
+      questions_(
+          config.sandbox_network_ask, [this](const auto& id, const auto& place) { return keep(id, place); },
+          [this](const auto& id) { use_policy(id); }),
+      lists_(network_lists::of(config)),
+      secrets_(config, pool),
+      guard_(executor, std::make_shared<const egress_policy>())
+{
+    backend_.on_doors([this](const sandbox::cell_name& cell, std::vector<unique_fd> doors) {
+        try {
+            open(cell, std::move(doors));
+        } catch (const std::exception& failure) {  // the cell's network is closed then
+            log::error("sandbox_network", {{"sandbox", cell.cell}, {"reason", std::string_view(failure.what())}});
+        }
+    });
+}
+
+sandbox_network::~sandbox_network() { stop(); }
+
+void sandbox_network::stop()
+{
+    questions_.stop();
+    backend_.on_doors({});
+    serve_tools_ = nullptr;
+    live_.clear();
+}
+
+void sandbox_network::give_tools(std::function<void(const std::string&, unique_fd)> serve)
+{
+    serve_tools_ = std::move(serve);
+}
+
+bool sandbox_network::is_door(const sandbox_record& of, std::uint16_t port) const
+{
+    if (!backend_.can_have_doors()) return false;
+    if (serve_tools_ && port == sandbox::tools_port) return true;
+    if (of.network.empty()) return false;
+    return port == sandbox::first_proxy_port || std::ranges::find(lists_.ports, port) != lists_.ports.end();
+}
+
+void sandbox_network::join(sandbox::run_request& request, const sandbox_record& of)
+{
+    if (!backend_.can_have_doors()) return;
+    request.tools = serve_tools_ != nullptr;
+    if (of.network.empty()) return;
+    request.doors = lists_.ports;
+    const std::string proxy = "http://127.0.0.1:" + std::to_string(sandbox::first_proxy_port);
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
+        request.environment.emplace_back(name, proxy);
+    for (const char* name : {"no_proxy", "NO_PROXY"}) request.environment.emplace_back(name, "localhost,127.0.0.1,::1");
+    const auto secrets = secrets_.of(of);
+    if (!begins_with_secrets(of.id, !secrets.empty())) return;
+    add_secret_files(request, secrets_.certificate_for(of));
+    add_secret_variables(request, secrets);
+}
+
+// The files of a cell are made with it, by its first run.
+bool sandbox_network::begins_with_secrets(const std::string& id, bool has_some)
+{
+    const auto live = live_.find(id);
+    if (live != live_.end()) return live->second->has_secrets;
+    return begins_.try_emplace(id, has_some).first->second;
+}
+
+std::vector<sandbox_network::secret_notice> sandbox_network::secrets_of(const sandbox_record& of)
+{
+    std::vector<secret_notice> all;
+    for (const auto& each : secrets_.of(of)) {
+        secret_notice notice{each.name, {}, each.place.text()};
+        for (const auto& host : each.hosts) {
+            const std::string name = (host.is == egress_entry::kind::subdomains ? "*." : "") + host.name;
+            const std::string port = host.port == held_secret::usual_port ? "" : ":" + std::to_string(host.port);
+            notice.hosts += (notice.hosts.empty() ? "" : ",") + name + port;
+        }
+        all.push_back(std::move(notice));
+    }
+    return all;
+}
+
+bool sandbox_network::waits_for_secrets(const sandbox_record& of)
+{
+    const auto live = live_.find(of.id);
+    return live != live_.end() && !live->second->has_secrets && !secrets_.of(of).empty();
+}
+
+std::string sandbox_network::note_on_secrets(const sandbox_record& of)
+{
+    if (!waits_for_secrets(of) || std::exchange(live_[of.id]->is_told, true)) return {};
+    return "There are secrets for this sandbox, which its programs have after its next start: pause_sandbox ends it.";
+}
+
+// A record may be older than the operator's present lists, which count.
+std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, bool with_secrets)
+{
+    egress_limits limits;
+    limits.bytes = config_.sandbox_network_bytes;
+    limits.connections = config_.sandbox_network_connections;
+    limits.idle = idle_limit + config_.sandbox_network_ask;
+    auto ticket = guard_.issue(of.id, policy_of(of), limits);
+    ticket->ask_by([this, id = of.id](std::shared_ptr<const egress_ticket> by, host who, std::uint16_t port) {
+        return questions_.ask(id, std::move(by), std::move(who), port);
+    });
+    ticket->belong_to(of.owner);
+    ticket->charge_to(std::make_shared<network_account>(limits_, of.owner));
+    ticket->hold_to_names();
+    if (with_secrets) ticket->hold_secrets(secrets_.source_for(of));
+    return ticket;
+}
+
+void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd> doors)
+{
+    const auto before = live_.extract(cell.cell);
+    const auto begins = begins_.extract(cell.cell);
+    // A run that was on its way when the cell ended makes the next one, with the same files.
+    if (doors.empty() && !before.empty() && before.mapped()->has_secrets) begins_[cell.cell] = true;
+    if (serve_tools_) {
+        unique_fd tools;
+        if (!doors.empty()) tools = std::move(doors.back());
+        if (!doors.empty()) doors.pop_back();
+        serve_tools_(cell.cell, std::move(tools));
+    }
+    const auto record = store_.find(cell.principal, cell.cell);
+    if (!record || doors.size() <= first_named_door) return;
+    questions_.forget_refusals(cell.cell);
+    auto live = std::make_unique<live_network>(executor_);
+    live->has_secrets = !begins.empty() && begins.mapped();
+    *live->ticket = issue(*record, live->has_secrets);
+    const auto holder = [slot = live->ticket] { return *slot; };
+    auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));
+    live->doors.spawn("names of a sandbox", guard_.serve_names(std::move(questions), live->names, holder));
+    auto proxy = adopt<tcp::acceptor>(executor_, std::move(doors[1]));
+    live->doors.spawn("proxy of a sandbox", guard_.serve_door(std::move(proxy), holder));
+    for (std::size_t i = first_named_door; i < doors.size(); ++i) {
+        auto door = adopt<tcp::acceptor>(executor_, std::move(doors[i]));
+        live->doors.spawn("door of a sandbox", guard_.serve_named_door(std::move(door), live->names, holder));
+    }
+    live_[cell.cell] = std::move(live);
+}
+
+void sandbox_network::renew(const sandbox_record& of)
+{
+    questions_.renew(of.id);
+    const auto live = live_.find(of.id);
+    if (live != live_.end())
+        *live->second->ticket = of.network.empty() ? nullptr : issue(of, live->second->has_secrets);
+}
+
+// Connections go on, in contrast to renew(): the one that was asked about waits among them.
+void sandbox_network::use_policy(const std::string& id)
+{
+    const auto live = live_.find(id);
+    if (live == live_.end() || !*live->second->ticket) return;
+    if (const auto record = store_.find_of_any(id)) (*live->second->ticket)->use(policy_of(*record));
+}
+
+std::shared_ptr<const egress_policy> sandbox_network::policy_of(const sandbox_record& of) const
+{
+    auto hosts = hosts_in(of);
+    for (auto& each : questions_.allowed_for_runs(of.id)) hosts.push_back(std::move(each));
+    auto allowed = recorded_entries(of.id, hosts);
+    return std::make_shared<const egress_policy>(
+        egress_policy::of_sandbox(std::move(allowed), lists_.ceiling, lists_.opened, asks(of)));
+}
+
+std::shared_ptr<egress_ticket> sandbox_network::way_out_of(const std::string& id) const
+{
+    const auto live = live_.find(id);
+    if (live != live_.end() && *live->second->ticket) return (*live->second->ticket)->shared_from_this();
+    auto nothing = std::make_shared<const egress_policy>(egress_policy::of_sandbox({}, lists_.ceiling, lists_.opened));
+    return std::make_shared<egress_ticket>(id, std::move(nothing), egress_limits{});
+}
+
+void sandbox_network::reload()
+{
+    auto lists = network_lists::of(config_);
+    lists.ports = std::move(lists_.ports);  // those of the cells that live
+    lists_ = std::move(lists);
+    for (const auto& [id, live] : live_)
+        if (const auto record = store_.find_of_any(id)) renew(*record);
+}
+
+void sandbox_network::forget(const std::string& id)
+{
+    questions_.forget(id);
+    live_.erase(id);
+    begins_.erase(id);
+    secrets_.forget(id);
+}
+
+std::vector<std::string> sandbox_network::take_refusals(const std::string& id)
+{
+    const auto live = live_.find(id);
+    std::vector<std::string> sentences;
+    if (live == live_.end() || !*live->second->ticket) return sentences;
+    std::set<std::string> seen;
+    for (auto& refusal : (*live->second->ticket)->take_refusals())
+        if (seen.insert(refusal.sentence).second) sentences.push_back(std::move(refusal.sentence));
+    return sentences;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,160 @@
+#include "sandboxes/job_manager.hpp"
+
+#include "async/uncancelled.hpp"
+#include "audit/sink.hpp"
+#include "files/file_error.hpp"
+#include "log/log.hpp"
+#include "mcp/call_facts.hpp"
+#include "mcp/definitions.hpp"
+#include "mcp/tasks/job_io.hpp"
+#include "runs/sandbox_error.hpp"
+#include "wire/run_result.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+namespace cmcp {
+
+using boost::system::system_error;
+
+namespace {
+
+constexpr std::size_t kept_ended = 4;  // times the jobs that may run at once
+constexpr std::chrono::milliseconds most_until_decided(250);
+
+awaitable<> wait_until_decided(std::shared_ptr<job> begun)
+{
+    const auto limit = event::clock::now() + most_until_decided;
+    while (!begun->decided() && !begun->ended() && event::clock::now() < limit) co_await begun->wait(limit);
+}
+
+void record_job_end(const job& ended, const std::string& request, std::chrono::steady_clock::time_point began,
+                    const tool_result& result, std::string_view state)
+{
+    const auto& record = ended.record();
+    call_facts facts;
+    facts.note_result(result);
+    const log::fields fields{{"request", request},
+                             {"principal", log::unless_empty(record.owner)},
+                             {"tool", record.tool},
+                             {"sandbox", log::unless_empty(record.sandbox)},
+                             {"job", record.id},
+                             {"state", state},
+                             {"cause", facts.ending()},
+                             {"error_type", log::unless_empty(facts.error_type)},
+                             {"exit_code", facts.exit_code},
+                             {"ms", std::chrono::steady_clock::now() - began},
+                             {"bytes", ended.output_size()}};
+    log::info("job_ended", fields);
+    audit::add(audit::kind::job, fields);
+}
+
+// A run that was lost with the launcher is as lost as one that was lost with the server.
+std::string state_of(const tool_result& result)
+{
+    const auto* why = result.structured.if_contains("cause");
+    return why != nullptr && *why == json::value(to_string(sandbox::cause::lost)) ? "lost" : "finished";
+}
+
+// The record's message says who ended it.
+tool_result cancelled_result(const std::string& state, const job_record& ended)
+{
+    auto result = tool_failure(state == "killed" ? "The job was " + ended.message + "."
+                                                 : "The server stopped while the job ran.");
+    result.structured["cause"] = "cancelled";
+    return result;
+}
+
+}  // namespace
+
+awaitable<job_view> job_manager::start(caller who, new_job description, work begins)
+{
+    const auto most = limits_.of(who.principal).jobs;
+    if (jobs_.running_untimed(who.principal) >= most)
+        throw sandbox_error("QuotaExceeded", "As many jobs run as " +
+                                                 limits_.refusal_in_words(who.principal, &principal_limits::jobs) +
+                                                 "; wait for one with job_poll, or end one with job_kill.");
+    job_record record;
+    record.owner = who.principal;
+    record.sandbox = std::move(description.sandbox);
+    record.tool = std::move(description.tool);
+    record.label = job_label(description.label);
+    auto ends = std::make_shared<canceller>();
+    const auto added = jobs_.add(std::move(record), ends);
+    jobs_.run("job", run(added, std::move(description.request), std::move(begins)), ends);
+    jobs_.forget_old(who.principal, most * kept_ended);
+    auto decision = wait_until_decided(added);
+    co_await uncancelled(std::move(decision));  // the caller is to learn the id
+    job_view view;
+    view.record = added->record();
+    view.place = added->place();
+    co_return view;
+}
+
+awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, work begins)
+{
+    const auto began = std::chrono::steady_clock::now();
+    const auto id = running->record().id;
+    job_io io(jobs_, running);
+    std::string state = "finished";
+    tool_result result;
+    try {
+        result = co_await begins(io);
+        state = state_of(result);
+    } catch (const sandbox_error& refused) {
+        state = "failed";
+        result = tool_failure(refused.what());
+        result.structured["error_type"] = refused.type;
+    } catch (const file_error& refused) {
+        state = "failed";
+        result = tool_failure(refused.what());
+    } catch (const system_error& failure) {
+        if (failure.code() != asio::error::operation_aborted)
+            log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
+        state = running->cancelled_as() == "killed" ? "killed" : "lost";
+        result = cancelled_result(state, running->record());
+    } catch (const std::exception& failure) {
+        log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
+        state = "failed";
+        result =
+            tool_failure("The run failed in the server (request " + request + "; the server's log has the reason).");
+    }
+    if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
+    record_job_end(*running, request, began, result, state);
+    if (ended_) ended_(running->record(), result);
+    caller latest;
+    latest.protocol = revision::v2026_07_28;
+    const auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);
+    jobs_.finish(*running, kept, state);
+}
+
+job_record job_manager::owned(const caller& who, const std::string& id)
+{
+    auto record = jobs_.find(id);
+    if (record && record->owner == who.principal && may_use(who, record->sandbox)) return std::move(*record);
+    throw sandbox_error("NotFound", "There is no job \"" + id.substr(0, 100) + "\"; job_list shows yours.");
+}
+
+std::vector<job_record> job_manager::list(const caller& who)
+{
+    auto all = jobs_.list(who.principal);
+    std::erase_if(all, [&](const auto& each) { return !may_use(who, each.sandbox); });
+    return all;
+}
+
+awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t cursor,
+                                      std::chrono::milliseconds patience, std::size_t most)
+{
+    return jobs_.view(owned(who, id), cursor, patience, most);
+}
+
+awaitable<job_record> job_manager::kill(caller who, std::string id)
+{
+    auto record = owned(who, id);
+    const auto live = jobs_.running(id);
+    if (live) live->cancel("killed", "ended by job_kill");
+    while (live && !live->ended()) co_await live->wait();
+    if (live) record = live->record();
+    co_return record;
+}
+
+}  // namespace cmcp

@@ -1,0 +1,257 @@
+#pragma once
+
+#include "async/blocking_pool.hpp"
+#include "async/task_group.hpp"
+#include "config/settings.hpp"
+#include "files/disk_reservations.hpp"
+#include "identity/quotas.hpp"
+#include "mcp/caller.hpp"
+#include "networks/sandbox_network.hpp"
+#include "runs/sandbox_error.hpp"
+#include "sandboxes/image_choice.hpp"
+#include "sandboxes/image_fetches.hpp"
+#include "sandboxes/sandbox_activities.hpp"
+#include "sandboxes/sandbox_cells.hpp"
+#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/tool_rights.hpp"
+#include "store/record_folder.hpp"
+#include "store/sandbox_store.hpp"
+#include "text/handles.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cmcp {
+
+struct new_sandbox {
+    std::string name{};                     ///< empty: one is made up
+    std::string image{};                    ///< empty: SANDBOX_DEFAULT_IMAGE
+    bool passing = false;                   ///< ends with the session of its caller, where that ends
+    std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
+};
+
+/// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
+/// Throws sandbox_error; a foreign sandbox and one that never was are the same NotFound. Io thread only.
+class sandbox_manager {
+public:
+    /// Throws database_error, std::system_error. All but `folder` must outlive this. `handles` makes the ids.
+    sandbox_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+                    blocking_pool& pool, const record_folder& folder, quotas& limits, handle_maker handles);
+    sandbox_manager(const sandbox_manager&) = delete;
+    sandbox_manager& operator=(const sandbox_manager&) = delete;
+
+    /// Brings store and disk into agreement where no other process uses them, then looks after idle sandboxes.
+    awaitable<> start();
+    awaitable<> stop();  ///< ends the looking after
+
+    awaitable<sandbox_record> create(caller who, new_sandbox wanted);
+
+    /// Before an image is fetched for a new sandbox: whether the caller may make one with it, as code in a sandbox may
+    /// not. Throws sandbox_error.
+    void check_maker(const caller& who, const std::string& image) const;
+    std::vector<sandbox_record> list(const caller& who);
+    awaitable<std::vector<sandbox_record>> all_of(caller who);  ///< the same, read on the pool
+
+    /// As `describe` makes it of all sandboxes that list() gives, on the pool: there may be thousands.
+    awaitable<json::array> described(caller who, std::function<json::array(std::vector<listed_sandbox>)> describe);
+    sandbox_record find(const caller& who, const std::string& id_or_name);
+    sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
+    awaitable<> remove(caller who, std::string id_or_name);
+
+    /// Ends all that goes on in it, and keeps its files.
+    awaitable<> end_processes(caller who, std::string id_or_name);
+    awaitable<> end_processes(sandbox_record of, sandbox_error why);  ///< callers are told why
+
+    /// A passing sandbox that a further session wants ends with that one.
+    void hold(const caller& who, const sandbox_record& wanted);
+    void end_session(const caller& who);  ///< removes its passing sandboxes when nothing goes on in them
+
+    /// A new sandbox with a copy of another's workspace and packages.
+    awaitable<sandbox_record> fork(caller who, std::string id_or_name, std::string name);
+    awaitable<snapshot_record> snapshot(caller who, std::string id_or_name, std::string name);
+    awaitable<snapshot_record> restore(caller who, std::string id_or_name, std::string snapshot);
+    std::vector<snapshot_record> snapshots(const caller& who, const std::string& id_or_name);
+    awaitable<> remove_snapshot(caller who, std::string id_or_name, std::string snapshot);
+
+    /// Begins an activity: the sandbox counts as used until the entry goes.
+    std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
+
+    /// A copy of the workspace, in a folder that the caller removes. Does not count as use, nor against the quota.
+    /// `afterwards` may block on the disk.
+    awaitable<std::filesystem::path> copy_aside(sandbox_record of, std::function<void()> afterwards);
+
+    quotas& limits() const { return limits_; }  ///< of each principal
+
+    /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that
+    /// are under way would take more than the owner may have.
+    disk_reservations::share reserve(const std::string& owner, std::uint64_t bytes);
+    void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
+
+    /// Before a write of `bytes` begins and before it ends: measures the sandbox where something else goes on in it, or
+    /// the write is large. Throws QuotaExceeded when what is there and what is reserved are too much.
+    awaitable<> check_beside_others(sandbox_record into, std::uint64_t bytes);
+
+    /// Measures the disk of the sandbox in the background, after a write; its reservation is given back then.
+    void measure_soon(const sandbox_record& written, disk_reservations::share disk = {});
+
+    /// Looks for the packages of the sandbox in the background, after an installation without a report.
+    void look_for_packages_soon(std::string id);
+
+    /// Removes a folder of places().make_passing() in the background.
+    void remove_soon(std::string owner, std::filesystem::path what);
+
+    /// A round of looking after sandboxes: `now` in seconds since 1970.
+    awaitable<> sweep(double now);
+
+    /// Called when a sandbox stops being used or is deleted, before its cell ends: kernels end with it.
+    void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
+
+    /// Called before what goes on in a sandbox ends for now, with a sentence without its stop that says why.
+    void before_stop(std::function<awaitable<>(std::string id, std::string why)> keeps)
+    {
+        keeps_.push_back(std::move(keeps));
+    }
+
+    /// Tells how many processes of a sandbox only wait for the next call: idle kernels and shells whose place another
+    /// sandbox may have.
+    void count_idle(std::function<std::size_t(const std::string& id)> count) { idle_.push_back(std::move(count)); }
+
+    /// Ends the longest unused sandbox in which nothing runs but those, for one that finds no place (backend::on_full).
+    /// `own_alone`: only one of the same principal.
+    awaitable<bool> make_room(sandbox::cell_name name, bool own_alone = false);
+
+    /// Before something starts in a sandbox that stays: while the live sandboxes of its owner hold more memory than one
+    /// caller may have, their longest unused one gives way. Throws QuotaExceeded where none can.
+    awaitable<> admit_to_memory(sandbox_record where);
+    awaitable<> admit_run(sandbox_record where);  ///< the same for the first run since the sandbox began or was stopped
+
+    /// In place of a share of what the machine or the server's cgroup has; 0: any number.
+    void set_memory_of_a_caller(std::uint64_t bytes) { memory_of_a_caller_ = bytes; }
+
+    /// Called with the handle of each sandbox that was deleted.
+    void on_delete(std::function<void(const std::string& id)> deleted) { deleted_.push_back(std::move(deleted)); }
+
+    /// Called before a caller uses a sandbox; throws sandbox_error where nobody may now.
+    void before_use(std::function<void(const sandbox_record& where)> check) { before_use_ = std::move(check); }
+
+    /// Sandboxes that are not deleted although nobody has used them for SANDBOX_TTL.
+    void keep_those(std::function<bool(const sandbox_record& each)> kept) { kept_ = std::move(kept); }
+
+    /// Another server has the sandbox now. Ends all that goes on in it and moves its folder aside, into
+    /// `.superseded` beside the others, where it stays for SANDBOX_TTL.
+    awaitable<> give_up(sandbox_record lost);
+
+    /// Ends the processes of all sandboxes; callers are told `why`.
+    awaitable<> end_everything(sandbox_error why);
+
+    bool is_busy(const std::string& id) const { return activities_.busy(id); }  ///< something goes on in it
+
+    sandbox_store& store() { return store_; }
+    const sandbox_places& places() const { return places_; }
+    const handle_maker& handles() const { return handles_; }
+    sandbox_cells& cells() { return cells_; }
+    sandbox_network& network() { return network_; }
+    tool_rights& tools() { return tools_; }
+    bool offers_network() const { return network_.offered(); }
+
+    /// Gives a sandbox another network; connections of its programs end. Where it had none its processes end, too,
+    /// because a network has only what starts in it: true.
+    awaitable<bool> set_network(caller who, std::string id_or_name, network_wish wish);
+
+    /// `scheme://host:port` for links, kept without a slash at its end; empty where there is no HTTP server.
+    void set_public_url(std::string url);
+    const std::string& public_url() const { return public_url_; }
+
+    /// This server's address as the caller reaches it, in the same form.
+    const std::string& address_for(const caller& who) const;
+
+    /// For `who`, whose link leads to the address that they use. With tokens it is signed. `path`: relative to the
+    /// workspace.
+    std::string link_to(const caller& who, const sandbox_record& where, const std::string& path) const;
+    static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
+
+    const image_choice& images() const { return images_; }
+    image_fetches& fetches() { return fetches_; }
+
+    static double now();  ///< seconds since 1970
+
+private:
+    struct measurement {
+        bool again = false;
+        std::vector<disk_reservations::share> written;  // since the last one began
+    };
+    struct measurements {
+        std::map<std::string, measurement> of;  // by sandbox
+        event ended;
+    };
+
+    static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
+    void warn_of_default_image() const;
+    sandbox_record describe(const caller& who, const new_sandbox& wanted);
+    awaitable<sandbox_record> make(sandbox_record record);
+    awaitable<sandbox_record> copy_into(sandbox_record record, std::string from, disk_reservations::share disk);
+    awaitable<snapshot_record> keep_copy(snapshot_record record, disk_reservations::share disk);
+    awaitable<> put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk);
+    awaitable<> insert_or_remove(std::function<void()> insert, std::string owner, std::filesystem::path folder,
+                                 std::string taken);
+    awaitable<std::uint64_t> copy_or_clear(disk_reservations::share& disk, std::filesystem::path from,
+                                           std::filesystem::path to);
+    void check_disk(const std::string& owner, std::uint64_t more);
+    awaitable<> clear(std::string owner, std::filesystem::path what);  // in one step for all others
+    awaitable<> erase(std::string owner, std::filesystem::path what);
+    awaitable<> destroy(sandbox_record gone);
+    awaitable<> stop_all(sandbox_record stopped);
+    std::optional<sandbox_record> longest_unused(const std::map<std::string, sandbox::cell_state>& live,
+                                                 const sandbox::cell_name& name, bool own_alone);
+    std::uint64_t memory_held(const std::map<std::string, sandbox::cell_state>& live, const std::string& owner);
+    awaitable<> keep_all(std::string id, std::string why);
+    awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
+    awaitable<> end_with_session(sandbox_record left);
+    awaitable<> measure(std::string owner, std::string id);
+    awaitable<> look_for_packages(std::string id);
+    awaitable<> look_after();
+    void reconcile();
+    void remove_stray_snapshots();
+
+    const settings& config_;
+    quotas& limits_;
+    asio::any_io_executor executor_;
+    blocking_pool& pool_;
+    handle_maker handles_;
+    sandbox_places places_;
+    sandbox_store store_;
+    sandbox_activities activities_;
+    sandbox_cells cells_;
+    sandbox_network network_;
+    tool_rights tools_;
+    std::string public_url_;
+    image_choice images_;
+    image_fetches fetches_;
+    std::vector<std::function<awaitable<>(std::string)>> stops_;
+    std::vector<std::function<void(const std::string&)>> deleted_;
+    std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
+    std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
+    std::vector<std::function<std::size_t(const std::string&)>> idle_;
+    struct cell_start {
+        std::string owner;
+        std::chrono::steady_clock::time_point at;
+    };
+    std::map<std::string, cell_start> starting_;  // sandboxes whose cell begins with what was admitted
+    std::set<std::string> admitted_;              // sandboxes since they were last stopped
+    std::uint64_t memory_of_a_caller_ = 0;
+    std::set<std::string> giving_way_;  // sandboxes that end for others at this moment
+    std::function<bool(const sandbox_record&)> kept_ = [](const sandbox_record&) { return false; };
+    disk_reservations reservations_;
+    std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
+    task_group tasks_;
+};
+
+}  // namespace cmcp
