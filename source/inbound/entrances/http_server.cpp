@@ -86,6 +86,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           layers(std::move(report_layers)),
           shown(to.previews),
           administration(to.administration),
+          admin_routes(std::move(to.admin_routes)),
           cluster(to.cluster),
           nodes{to.node, to.members},
           is_ready(ready),
@@ -129,7 +130,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
         if (administration != nullptr) {
             add_key_routes(routes, config);
-            add_secret_routes(routes, config, *administration);
+            if (admin_routes) admin_routes(routes);
             add_admin_routes(routes, config, sources_of_admin(&by_header, admits_nameless));
             add_ui_routes(routes, {config, by_header, browsers, to.issuers, admits_nameless});
         }
@@ -183,7 +184,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_act_route(admin->routes);
         add_copy_route(admin->routes, *administration);
         add_key_routes(admin->routes, config);
-        add_secret_routes(admin->routes, config, *administration);
+        if (admin_routes) admin_routes(admin->routes);
         add_admin_routes(admin->routes, config, sources_of_admin(nullptr, true));
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
         if (config.metrics)
@@ -237,6 +238,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     std::function<json::value()> layers;
     preview_gateway* shown;
     admin_gateway* administration;
+    std::function<void(router&)> admin_routes;  // of other districts
     cluster_gateway* cluster;
     admin_nodes nodes;
     readiness_check is_ready;

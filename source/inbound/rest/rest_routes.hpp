@@ -85,10 +85,6 @@ void add_member_routes(router& routes, cluster_gateway& all);
 /// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.
 void add_key_routes(router& routes, const settings& config);
 
-/// /admin/secrets: secrets without their values, for each caller those of its sandboxes; setting and removing them, for
-/// administrators. Before add_admin_routes(), too.
-void add_secret_routes(router& routes, const settings& config, admin_gateway& server);
-
 /// /ui and below: one page that shows what /admin says. It needs the routes of add_docs_route(), too, with which it
 /// shares a file.
 struct ui_sources {

@@ -9,6 +9,7 @@
 #include "sandboxes/language_trials.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
+#include "secrets/rest_secrets.hpp"
 #include "server/balancer_agent.hpp"
 #include "store/database.hpp"
 #include "tools/tools.hpp"
@@ -287,6 +288,7 @@ gateways application::to_sandboxes()
     to.previews = managers_->shown.get();
     to.jupyter = managers_->jupyter_.get();
     to.administration = &administration_;
+    to.admin_routes = [this](router& routes) { add_secret_routes(routes, config_, administration_); };
     to.issuers = make_issuer_fetch(executor_, config_);
     to.limits = managers_->limits.get();
     to.sessions = managers_->limits->each(&principal_limits::sessions);

@@ -1,7 +1,9 @@
+#include "secrets/rest_secrets.hpp"
+
 #include "administration/admin_change.hpp"
 #include "http/admin_gateway.hpp"
+#include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "rest/rest_routes.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_order.hpp"
 #include "text/time_text.hpp"
