@@ -1,5 +1,6 @@
 #include "identity/identity_store.hpp"
 #include "identity/key_order.hpp"
+#include "secrets/rest_secrets.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
 #include "test/transport/http_fixture.hpp"
@@ -32,21 +33,22 @@ awaitable<std::string> unreachable(document_request)
 
 /// A server that knows the tokens of ann and of root, who administers it, and API keys.
 struct stage {
-    explicit stage(void (*change)(settings&) = nullptr) : server(config_of(change), {}, to()) {}
+    explicit stage(void (*change)(settings&) = nullptr) : config(config_of(change)), server(config, {}, to()) {}
 
     settings config_of(void (*change)(settings&)) const
     {
-        auto config = http_fixture::quick_settings();
-        config.auth_tokens = {{"root", "root-secret"}, {"ann", "ann-secret"}};
-        config.auth_admins = {"root"};
-        config.sandbox_root = root.path;
-        if (change != nullptr) change(config);
-        return config;
+        auto wanted = http_fixture::quick_settings();
+        wanted.auth_tokens = {{"root", "root-secret"}, {"ann", "ann-secret"}};
+        wanted.auth_admins = {"root"};
+        wanted.sandbox_root = root.path;
+        if (change != nullptr) change(wanted);
+        return wanted;
     }
     gateways to()
     {
         gateways all;
         all.administration = &idle;
+        all.admin_routes = [this](router& routes) { add_secret_routes(routes, config, idle); };
         all.shells = &shells;
         all.issuers = unreachable;
         return all;
@@ -55,6 +57,7 @@ struct stage {
     temporary_folder root;
     idle_administration idle;
     no_shells shells;
+    settings config;
     http_fixture server;
 };
 
