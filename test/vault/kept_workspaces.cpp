@@ -124,7 +124,7 @@ TEST_CASE("after a restart a server knows whose workspaces it has, whatever thei
 {
     vault_of_workspaces v;
     const std::string long_name(200, '/');
-    for (const std::string principal : {std::string("ann"), std::string(), long_name}) {
+    for (const std::string& principal : {std::string("ann"), std::string(), long_name}) {
         const auto place = v.kept.place_of(v.kept.handle_of(principal));
         place.make();
         write_kept(place.folder, kept_state{.epoch = 2, .owner = principal});

@@ -58,6 +58,8 @@ std::size_t json_size(const json::value& value)
 
 namespace {
 
+constexpr std::size_t overhead = 16;  // of a value, and of a name
+
 // Counts down the room that is left; false: the value is larger.
 bool fits_into(const json::value& value, std::size_t& room);
 
@@ -70,7 +72,6 @@ bool take(std::size_t& room, std::size_t size)
 
 bool fits_into(const json::object& object, std::size_t& room)
 {
-    constexpr std::size_t overhead = 16;
     return std::all_of(object.begin(), object.end(), [&room](const auto& member) {
         return take(room, member.key().size() + overhead) && fits_into(member.value(), room);
     });
@@ -83,7 +84,6 @@ bool fits_into(const json::array& array, std::size_t& room)
 
 bool fits_into(const json::value& value, std::size_t& room)
 {
-    constexpr std::size_t overhead = 16;
     if (!take(room, overhead)) return false;
     if (const auto* text = value.if_string()) return take(room, text->size());
     if (const auto* array = value.if_array()) return fits_into(*array, room);

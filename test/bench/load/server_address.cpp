@@ -43,7 +43,7 @@ std::string server_address::url() const { return (secure ? "https://" : "http://
 
 server_address parse_address(std::string_view url)
 {
-    auto parts = urls::parse_uri(urls::string_view(url.data(), url.size()));
+    auto parts = urls::parse_uri(url);
     if (!parts || (parts->scheme_id() != urls::scheme::http && parts->scheme_id() != urls::scheme::https))
         throw bad_address(url, "must have the form http://host:port or https://host:port, with a path if need be");
     if (parts->encoded_host_address().empty()) throw bad_address(url, "names no host");
@@ -61,7 +61,7 @@ std::string resolve_endpoint(const server_address& stream, std::string_view refe
 {
     const auto base_text = stream.url();
     auto base = urls::parse_uri(base_text).value();
-    auto relative = urls::parse_uri_reference(urls::string_view(reference.data(), reference.size()));
+    auto relative = urls::parse_uri_reference(reference);
     urls::url resolved;
     if (!relative || !urls::resolve(base, *relative, resolved))
         throw bad_address(reference, "of the endpoint event is none");
