@@ -239,6 +239,7 @@ TEST_CASE("a sandbox that was full takes files again at once when there is room"
     CHECK(several.at("success") == false);
     s.shell_in(id, "echo x > full");
     const auto removed = s.shell_in(id, "rm -f b* big full");
+    CAPTURE(removed);
     CHECK(removed.at("success") == true);
     CHECK_FALSE(removed.contains("denied"));
     CHECK(text(s.shell_in(id, "echo hi > f && cat f"), "stdout") == "hi\n");

@@ -207,6 +207,13 @@ void cell::look(steady_time now)
     kill(cause::memory_limit);
 }
 
+void cell::end_if_full()
+{
+    if (killed_for_) return;
+    detail_ = workspace_.became_full(limits_);
+    if (!detail_.empty()) kill(cause::file_size_limit);
+}
+
 // Firejail's own end comes before that of the namespaces. A process that it has not let go yet only has the control
 // socket.
 std::string cell::wait_for_firejail(const std::function<bool()>& hear)

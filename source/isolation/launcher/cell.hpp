@@ -98,6 +98,7 @@ public:
 
     steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
     void look(steady_time now);
+    void end_if_full();  ///< where its workspace had room when the cell began, and has none now
 
     bool lasts() const { return lasts_; }
     bool makes_sockets() const { return !firejail_ && !browses_; }        ///< for its programs, in its first process

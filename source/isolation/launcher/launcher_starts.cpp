@@ -150,6 +150,9 @@ live_cell& launcher::lasting_cell_for(const start_message& start)
     std::optional<std::uint64_t> number;
     for (const auto& [key, each] : live_cells_) {
         if (!each->lasts() || each->ends() || each->name() != name) continue;
+        // The next look would end it, and with it the run that is to make room.
+        if (each->has_process()) each->own()->end_if_full();
+        if (each->ends()) continue;
         if (each->has_process() && gives_way(*each, request)) {
             if (has_nothing(*each->own())) number = each->own()->number();
             each->end();

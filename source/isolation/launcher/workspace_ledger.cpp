@@ -250,6 +250,12 @@ bool workspace_watch::as_full_as_before() const
     return !folder_ || began_full_ == (ledger_.last_finding(key_) != workspace_ledger::finding::fits);
 }
 
+std::string workspace_watch::became_full(const run_limits& limits) const
+{
+    if (!counts() || as_full_as_before()) return {};
+    return explain_full(ledger_.last_finding(key_), limits);
+}
+
 bool workspace_watch::may_have_grown(std::chrono::steady_clock::time_point begun) const
 {
     if (std::chrono::steady_clock::now() - begun >= good_for) return true;

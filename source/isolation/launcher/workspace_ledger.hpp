@@ -116,6 +116,8 @@ public:
     /// others may have made as much.
     bool may_have_grown(std::chrono::steady_clock::time_point begun) const;
     bool as_full_as_before() const;  ///< as it was when it was opened
+    /// The sentence for which what began with room has to end, because the workspace is full now; empty: it is not.
+    std::string became_full(const run_limits& limits) const;
 
     /// Empty: all is well. Otherwise the sentence for which the run has to end.
     std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, const measured& now);
