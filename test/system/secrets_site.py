@@ -32,6 +32,7 @@ STORED = {}
 
 class Site(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True      # head and body are written apart, and the second would wait for the answer to the first
 
     def answer(self, content, kind="text/plain", status=200, **fields):
         content = content.encode() if isinstance(content, str) else content
