@@ -21,12 +21,15 @@ make_text(container-mcp-load.1 container-mcp-load)
 add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
 # Every program that is shipped, and with the texts beside them what `cmake --install` and CPack take; both without the tests.
-add_custom_target(programs)
-foreach(program container-mcp container-mcp-launcher container-mcp-zygote container-mcp-load)
+# A server needs all of them but the load tester.
+add_custom_target(server_programs)
+foreach(program container-mcp container-mcp-launcher container-mcp-zygote)
     if(TARGET ${program})
-        add_dependencies(programs ${program})
+        add_dependencies(server_programs ${program})
     endif()
 endforeach()
+add_custom_target(programs)
+add_dependencies(programs server_programs container-mcp-load)
 add_custom_target(package_contents DEPENDS package_texts)
 add_dependencies(package_contents programs)
 
