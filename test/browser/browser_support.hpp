@@ -35,7 +35,7 @@ struct browser_stage {
           config(with_web(std::move(base), web)),
           backend(io.get_executor(), launcher_with(browser_for_launcher(config))),
           guard(io.get_executor(), std::make_shared<const egress_policy>(egress_policy::from_settings(config))),
-          reader(config, backend, readers),
+          reader(config, backend, readers, pool),
           browser(io.get_executor(), config, backend, guard, reader, pool)
     {
     }

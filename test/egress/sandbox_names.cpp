@@ -1,5 +1,6 @@
 #include "egress/dns_answer.hpp"
 #include "test/egress/egress_support.hpp"
+#include "test/support/doubling.hpp"
 
 #include <boost/asio/ip/udp.hpp>
 
@@ -159,6 +160,28 @@ TEST_CASE("broken queries are told so, and answers get no answer")
     CHECK_FALSE(s.answer(response));
     CHECK(code_of(*s.answer(notify)) == 4);
     CHECK(s.judged.empty());
+}
+
+TEST_CASE("queries take time in proportion to their number, and a long one no more than a short one")
+{
+    using queries = std::vector<std::string>;
+    const auto answer_all = [](const queries& all) {
+        name_addresses names(named_range_v4(), 1000);
+        for (const auto& each : all) answer_names(each, names, [](const host&) { return true; });
+    };
+    const auto different = [](std::size_t count) {
+        queries all;
+        for (std::size_t i = 0; i < count; ++i)
+            all.push_back(query_of(labels_of("name" + std::to_string(i) + ".wide.example"), record_a));
+        return all;
+    };
+    CHECK(growth(different, answer_all, 5'000) < linear_growth);
+    const auto of_labels = [](std::size_t count) {
+        std::string labels;
+        for (std::size_t i = 0; i < count; ++i) labels += std::string("\1a");
+        return queries(5'000, query_of(labels + '\0', record_a));
+    };
+    CHECK(growth(of_labels, answer_all, 1'000) < linear_growth);
 }
 
 TEST_CASE("names are served over UDP by the policy of the moment, and a refused one is told once")

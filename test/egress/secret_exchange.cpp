@@ -18,8 +18,8 @@ struct secret_stage : secret_source {
     explicit secret_stage(const std::string& certified = "localhost", const std::string& place = "header X-Key: {}")
         : real(certified)
     {
-        to_servers.add_certificate_authority(asio::buffer(real.authority_pem));
-        to_servers.set_verify_mode(asio::ssl::verify_peer);
+        to_servers->add_certificate_authority(asio::buffer(real.authority_pem));
+        to_servers->set_verify_mode(asio::ssl::verify_peer);
         trusting.add_certificate_authority(asio::buffer(cell.certificate_pem()));
         trusting.set_verify_mode(asio::ssl::verify_peer);
         secret = {"KEY", read_secret_hosts("localhost:" + std::to_string(door.web.port())), secret_place::read(place),
@@ -36,7 +36,7 @@ struct secret_stage : secret_source {
         return std::make_shared<const place_secrets>(place_secrets{{secret}, std::move(masks)});
     }
     cell_authority& authority() override { return cell; }
-    asio::ssl::context& trust() override { return to_servers; }
+    awaitable<std::shared_ptr<asio::ssl::context>> trust() override { co_return to_servers; }
     void note_use(const held_secret& used) override { uses.insert(used.name); }
     blocking_pool& pool() override { return threads; }
 
@@ -75,7 +75,9 @@ struct secret_stage : secret_source {
 
     test_ca real;
     asio::ssl::context serving = real.server_context();
-    asio::ssl::context to_servers{asio::ssl::context::tls_client}, trusting{asio::ssl::context::tls_client};
+    std::shared_ptr<asio::ssl::context> to_servers =
+        std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    asio::ssl::context trusting{asio::ssl::context::tls_client};
     cell_authority cell{"sbx_test"};
     held_secret secret;
     std::set<std::string> uses;
@@ -242,7 +244,7 @@ TEST_CASE("TLS ends in the guard through CONNECT, too, and not for hosts without
 
     s.secret.hosts = read_secret_hosts("api.test");
     s.door.web.on("/", {{step::kind::send, answer("over TLS " + hidden), {}}, {step::kind::close, {}, {}}});
-    auto other = secret_stage::talk(&s, &s.to_servers, "", "localhost", s.get("/"));
+    auto other = secret_stage::talk(&s, s.to_servers.get(), "", "localhost", s.get("/"));
     const auto untouched = run_coroutine(s.door.io, std::move(other));
     INFO(untouched);
     CHECK(has(untouched, "over TLS " + hidden));
@@ -252,7 +254,7 @@ TEST_CASE("TLS ends in the guard through CONNECT, too, and not for hosts without
 TEST_CASE("a client that does not trust the cell's authority gets nothing, and the refusal says why")
 {
     secret_stage s;
-    auto talk = secret_stage::talk(&s, &s.to_servers, "", "localhost", s.get("/"));
+    auto talk = secret_stage::talk(&s, s.to_servers.get(), "", "localhost", s.get("/"));
     CHECK(has(run_coroutine(s.door.io, std::move(talk)), "certificate verify failed"));
     s.door.io.poll();
     cell_authority another("sbx_another");

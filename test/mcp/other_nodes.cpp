@@ -34,9 +34,9 @@ public:
         looked_for.push_back(std::move(handle));
         co_return again;
     }
-    awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override
+    awaitable<json::object> call(served_request& request, std::string node, shared_params params) override
     {
-        calls.push_back({node, request.method, params});
+        calls.push_back({node, request.method, *params});
         if (unreachable && node == "n2") throw node_unreachable("The server n2 cannot be reached.");
         if (gone_to.contains(node)) throw has_moved("It has gone.", gone_to[node]);
         auto result = std::move(results.front());

@@ -151,7 +151,8 @@ TEST_CASE("a listener is told of the resources that there are")
 TEST_CASE("very many subscribers are told of a change in several steps of the loop, each once")
 {
     asio::io_context io;
-    change_hub hub(io.get_executor(), [](const std::string&) { return std::nullopt; });
+    const auto no_task = [](std::string) -> awaitable<std::optional<json::object>> { co_return std::nullopt; };
+    change_hub hub(io.get_executor(), no_task);
     std::vector<std::shared_ptr<memory_sink>> sinks;
     std::vector<std::shared_ptr<change_listener>> listeners;
     change_filter filter;

@@ -14,7 +14,7 @@ struct search_stage {
     json::object search(settings config, const std::string& query = "a & b", std::size_t most = 10)
     {
         if (config.web_search_url.empty()) config.web_search_url = web.url("/");
-        web_page_reader reader(config, backend, runs);
+        web_page_reader reader(config, backend, runs, pool);
         web_searcher searcher(config, client, reader, pool);
         return run_coroutine(io, searcher.search(caller(), progress, query, most), std::chrono::seconds(60));
     }

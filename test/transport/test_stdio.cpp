@@ -286,3 +286,19 @@ TEST_CASE("lines are cut the same whatever the pieces")
         CHECK(seen == "a||bc|[long]|d|");
     }
 }
+
+TEST_CASE("long lines are whole, with what stands before and behind them")
+{
+    const std::string first(3'000'000, 'a'), second(2'000'000, 'b');
+    const std::string text = "1\n" + first + "\r\n" + second + "\n2\n3\n" + first;
+    for (const std::size_t piece : {std::size_t{65'536}, std::size_t{999'983}, text.size()}) {
+        line_splitter lines(4'000'000);
+        std::vector<std::string> seen;
+        for (std::size_t at = 0; at < text.size(); at += piece) {
+            lines.append(std::string_view(text).substr(at, piece));
+            while (auto line = lines.next()) seen.push_back(std::move(line->text));
+        }
+        if (auto line = lines.rest()) seen.push_back(std::move(line->text));
+        CHECK((seen == std::vector<std::string>{"1", first, second, "2", "3", first}));
+    }
+}

@@ -4,6 +4,8 @@
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -18,20 +20,24 @@ constexpr std::chrono::seconds patience_with_others(3);
 constexpr std::chrono::milliseconds between_looks(100);
 constexpr std::chrono::seconds before_next_look(5);
 
-std::vector<jose::public_key> keys_in(const json::object& document)
+// Each key is checked for its strength and its curve, which takes a while: others have their turn in between.
+awaitable<std::vector<jose::public_key>> keys_in(json::object document)
 {
+    constexpr std::size_t most_in_a_turn = 4;
+    const auto executor = co_await asio::this_coro::executor;
     std::vector<jose::public_key> keys;
     const auto* all = document.if_contains("keys");
     if (all == nullptr || !all->is_array()) throw std::runtime_error("its key set has no keys");
     std::size_t tried = 0;
     for (const auto& each : all->get_array()) {
         if (keys.size() == most_keys || tried++ == most_tried) break;
+        if (tried % most_in_a_turn == 0) co_await asio::post(executor, asio::use_awaitable);
         auto key = each.is_object() ? jose::public_key::read(each.get_object()) : std::nullopt;
         if (key) keys.push_back(std::move(*key));
     }
     if (keys.empty())
         throw std::runtime_error("its key set has no key that can be used (RSA from 2048 bits on, EC, Ed25519, Ed448)");
-    return keys;
+    co_return keys;
 }
 
 // A key set over plain HTTP could be anybody's, but on this machine.
@@ -129,13 +135,16 @@ awaitable<> issuer::fetch_where_needed(std::optional<jose::jwt> wanted)
 }
 
 // The same checks as for a set that this server has fetched.
-void issuer::take(const fetched_key_set& set)
+awaitable<> issuer::take(fetched_key_set set)
 {
     const auto fetched = clock::now() - set.age;
-    if (fetched <= fetched_ || set.age >= times_.kept) return;
+    if (fetched <= fetched_ || set.age >= times_.kept) co_return;
     try {
-        keys_ = keys_in(read_issuer_document(set.document));
+        auto document = read_issuer_document(set.document);
+        keys_ = co_await keys_in(std::move(document));
         fetched_ = fetched;
+    } catch (const boost::system::system_error&) {
+        throw;
     } catch (const std::runtime_error& problem) {
         log::warning("issuer_keys_refused", {{"issuer", json::string(name_)}, {"reason", problem.what()}});
     }
@@ -145,7 +154,7 @@ awaitable<> issuer::take_shared()
 {
     if (!shared_.find) co_return;
     const auto set = co_await shared_.find(name_);
-    if (set) take(*set);
+    if (set) co_await take(*set);
 }
 
 awaitable<bool> issuer::claim()
@@ -172,7 +181,8 @@ awaitable<> issuer::fetch_keys()
     document_request wanted{text_of(about, "jwks_uri")};
     check_place(name_, wanted.url);
     std::string text = co_await fetch_(std::move(wanted));
-    keys_ = keys_in(read_issuer_document(text));
+    auto document = read_issuer_document(text);
+    keys_ = co_await keys_in(std::move(document));
     fetched_ = clock::now();
     if (shared_.tell) co_await shared_.tell(name_, std::move(text));
 }

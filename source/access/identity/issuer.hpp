@@ -53,7 +53,7 @@ private:
     bool is_paused(clock::time_point now) const { return now - tried_ < times_.pause; }
     bool knows(const jose::jwt& token) const;
     bool serves(const std::optional<jose::jwt>& wanted) const;
-    void take(const fetched_key_set& set);
+    awaitable<> take(fetched_key_set set);
     awaitable<> fetch_and_note(std::optional<jose::jwt> wanted);
     awaitable<> fetch_where_needed(std::optional<jose::jwt> wanted);
     awaitable<> take_shared();

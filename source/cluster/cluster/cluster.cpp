@@ -48,6 +48,7 @@ void cluster::join(server_core& core)
 {
     core_ = &core;
     core.work_with(calls);
+    calls.work_on(core.pool());
 }
 
 bool cluster::take_list_change(std::string_view from, std::string_view list)

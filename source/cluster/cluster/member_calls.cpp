@@ -1,7 +1,9 @@
 #include "cluster/member_calls.hpp"
 
+#include "async/sized_work.hpp"
 #include "cluster/remote_observer.hpp"
 #include "http/member_caller.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "jsonrpc/message.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
@@ -36,14 +38,23 @@ std::chrono::milliseconds longest_silence(const settings& config)
 /// The messages of one answer: what comes before the response goes to the client as it is.
 class answer_receiver {
 public:
-    explicit answer_receiver(std::shared_ptr<message_sink> client) : client_(std::move(client)) {}
+    answer_receiver(std::shared_ptr<message_sink> client, std::weak_ptr<blocking_pool> pool, std::string payer)
+        : client_(std::move(client)), pool_(std::move(pool)), payer_(std::move(payer))
+    {
+    }
 
     awaitable<bool> take(std::string text)
     {
-        auto message = jsonrpc::read_object(text);
+        const auto size = text.size();
+        auto read = [text = std::move(text)]() mutable {
+            auto message = jsonrpc::read_object(text);
+            return std::pair(std::move(message), std::move(text));
+        };
+        auto* const pool = pool_.lock().get();
+        auto [message, same] = co_await by_size(pool, payer_, size, std::move(read));
         if (message.contains("method")) {
             outgoing passed;
-            passed.text = std::move(text);
+            passed.text = std::move(same);
             if (client_) co_await client_->send(std::move(passed));
             co_return true;
         }
@@ -62,6 +73,8 @@ public:
 
 private:
     std::shared_ptr<message_sink> client_;
+    std::weak_ptr<blocking_pool> pool_;
+    std::string payer_;
     json::object response_;
 };
 
@@ -167,13 +180,19 @@ member_message member_calls::message_for(const cluster_member& to, const caller&
     return {to, written(said), {}, {}, longest_silence(config_)};
 }
 
-awaitable<json::object> member_calls::call(served_request& request, std::string node, const json::object& params)
+awaitable<json::object> member_calls::call(served_request& request, std::string node, shared_params params)
 {
     const auto to = places_.member(node);
     auto message = message_for(to, *request.who, request.is_program);
     message.request_id = request.ids.own;
-    message.text = jsonrpc::encode_request(1, request.method, params);
-    answer_receiver receiver(request.reply);
+    const auto size = jsonrpc::is_larger(*params, most_on_loop) ? most_on_loop + 1 : 0;
+    auto write = [method = request.method, params = std::move(params)] {
+        return jsonrpc::encode_request(1, method, *params);
+    };
+    const std::string payer = request.who->principal;
+    auto* const pool = pool_.lock().get();
+    message.text = co_await by_size(pool, payer, size, std::move(write));
+    answer_receiver receiver(request.reply, pool_, payer);
     message_taker take = std::bind_front(take_into, &receiver);
     std::string problem;
     try {
@@ -191,9 +210,9 @@ using shared_answers = std::shared_ptr<std::vector<other_nodes::answer>>;
 
 // The list of one member, which stays empty where it does not answer.
 awaitable<> fetch_list(std::shared_ptr<member_links> links, member_message message, shared_answers into,
-                       std::size_t place)
+                       std::size_t place, std::weak_ptr<blocking_pool> pool)
 {
-    answer_receiver receiver(nullptr);
+    answer_receiver receiver(nullptr, std::move(pool), blocking_pool::server);
     const auto to = message.to;
     message_taker take = std::bind_front(take_into, &receiver);
     try {
@@ -244,7 +263,7 @@ awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request
         message.request_id = request.ids.own;
         message.text = jsonrpc::encode_request(1, request.method, params);
         message.silence = patience_with_lists;
-        asking.spawn("list of another server", fetch_list(links_, std::move(message), answers, i));
+        asking.spawn("list of another server", fetch_list(links_, std::move(message), answers, i, pool_));
     }
     co_await asking.wait_idle(patience_with_lists);
     co_return std::move(*answers);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
 #include "cluster/handle_places.hpp"
 #include "cluster/list_changes.hpp"
@@ -22,6 +23,9 @@ public:
     member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_places& places,
                  std::shared_ptr<member_links> links, list_changes& lists, shared_holdings* holdings);
 
+    /// Where long messages are written and read; before that they are so at once.
+    void work_on(std::weak_ptr<blocking_pool> pool) { pool_ = std::move(pool); }
+
     std::string owner_of(std::string_view handle) const override;
     bool is_own(std::string_view node) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
@@ -29,7 +33,7 @@ public:
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
     std::string workspace_of(const caller& who) const override;
-    awaitable<json::object> call(served_request& request, std::string node, const json::object& params) override;
+    awaitable<json::object> call(served_request& request, std::string node, shared_params params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
     awaitable<std::vector<answer>> ask_holders(served_request& request) override;
@@ -49,6 +53,7 @@ private:
     std::shared_ptr<member_links> links_;
     list_changes& lists_;
     shared_holdings* holdings_;
+    std::weak_ptr<blocking_pool> pool_;
 };
 
 }  // namespace cmcp

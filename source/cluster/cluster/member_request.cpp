@@ -65,10 +65,14 @@ public:
     {
         constexpr std::string_view mark = "data: ";
         for (auto end = held_.find('\n', seen_); events_ && end != std::string::npos; end = held_.find('\n')) {
-            std::string line = held_.substr(0, end);
-            held_.erase(0, end + 1);
+            // A line may be long, and what stands behind it is not.
+            std::string behind = held_.substr(end + 1);
+            held_.resize(end);
+            std::string line = std::exchange(held_, std::move(behind));
             seen_ = 0;
-            if (line.size() > mark.size() && line.starts_with(mark)) return line.substr(mark.size());
+            if (line.size() <= mark.size() || !line.starts_with(mark)) continue;
+            line.erase(0, mark.size());
+            return line;
         }
         seen_ = held_.size();
         return {};

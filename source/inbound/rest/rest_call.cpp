@@ -15,6 +15,7 @@
 #include "mcp/reserved_names.hpp"
 #include "rest/rest_reply.hpp"
 #include "rest/rest_sink.hpp"
+#include "transport/event_writer.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/sse_frame.hpp"
 
@@ -195,8 +196,7 @@ awaitable<> stream(exchange& x, std::shared_ptr<rest_sink> sink, blocking_pool* 
         reply = reply_of(*sink, x.request().id);
     const std::string result = reply.problem.empty() ? reply.body : refusal_body(reply, false, x.request().id);
     std::string last = sink->take_events();
-    append_event(last, "result", result, std::nullopt);
-    co_await body.write(last);
+    co_await write_event(body, std::move(last), "result", result, std::nullopt);
     co_await body.end();
 }
 

@@ -1,5 +1,7 @@
 #include "transport/event_writer.hpp"
 
+#include "async/sized_work.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -31,10 +33,50 @@ std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream)
     };
 }
 
+namespace {
+
+std::optional<event_id> logged_id(const event_stream& from, const event_stream::item& message)
+{
+    return from.has_log() ? std::optional(from.id_of(message)) : std::nullopt;
+}
+
+}  // namespace
+
 void append_message(std::string& out, const event_stream& from, const event_stream::item& message)
 {
-    auto id = from.has_log() ? std::optional(from.id_of(message)) : std::nullopt;
-    append_event(out, "message", message.text(), id);
+    append_event(out, "message", message.text(), logged_id(from, message));
+}
+
+awaitable<bool> write_messages(stream_body to, std::shared_ptr<event_stream> from, event_stream::items messages)
+{
+    std::string small;
+    bool delivered = true;
+    for (std::size_t i = 0; delivered && i != messages.size(); ++i) {
+        const auto& each = messages[i];
+        if (each.text().size() <= most_on_loop) {
+            append_message(small, *from, each);
+            continue;
+        }
+        auto event = write_event(to, std::exchange(small, {}), "message", each.text(), logged_id(*from, each));
+        delivered = co_await std::move(event);
+    }
+    if (delivered && !small.empty()) delivered = co_await to.write(small);
+    co_return delivered;
+}
+
+awaitable<bool> write_event(stream_body to, std::string before, std::string_view name, std::string_view data,
+                            std::optional<event_id> id)
+{
+    const bool in_parts = !has_line_ends(data);
+    if (in_parts)
+        append_event_head(before, name, id);
+    else
+        append_event(before, name, data, id);
+    bool delivered = co_await to.write(before);
+    if (!in_parts) co_return delivered;
+    if (delivered && !data.empty()) delivered = co_await to.write(data);
+    if (delivered) delivered = co_await to.write("\n\n");
+    co_return delivered;
 }
 
 event_writer::event_writer(stream_body to, std::shared_ptr<event_stream> from, event_stream::consumer who,
@@ -54,8 +96,7 @@ awaitable<bool> event_writer::run(event_writer self)
     bool delivered = true;
     while (delivered && self.goes_on()) {
         if (!self.from_->queued().empty() || self.late()) {
-            const auto text = self.frames();
-            delivered = co_await self.to_.write(text);
+            delivered = co_await self.write_out();
             self.quiet_at_ = steady_clock::now() + self.keep_alive_;
         } else if (self.to_.gone()) {
             delivered = false;
@@ -81,12 +122,11 @@ bool event_writer::goes_on()
 }
 
 // With nothing queued, a comment keeps proxies and clients from closing a silent stream.
-std::string event_writer::frames()
+awaitable<bool> event_writer::write_out()
 {
-    std::string text;
-    for (const auto& each : from_->take()) append_message(text, *from_, each);
-    if (text.empty()) text = ": keep-alive\n\n";
-    return text;
+    auto messages = from_->take();
+    if (messages.empty()) return to_.write(": keep-alive\n\n");
+    return write_messages(to_, from_, std::move(messages));
 }
 
 bool event_writer::late() const { return steady_clock::now() >= quiet_at_; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -28,7 +29,7 @@ public:
 
 private:
     bool goes_on();
-    std::string frames();
+    awaitable<bool> write_out();
     std::chrono::milliseconds patience() const;
     bool late() const;
 
@@ -54,5 +55,12 @@ std::function<void()> waker_of(const std::shared_ptr<event_stream>& stream);
 
 /// Appends one message, with its id where the stream can be resumed.
 void append_message(std::string& out, const event_stream& from, const event_stream::item& message);
+
+/// Writes them as events, small ones together and large ones without a copy of them.
+awaitable<bool> write_messages(stream_body to, std::shared_ptr<event_stream> from, event_stream::items messages);
+
+/// `before`, and then an event, whose `data` are not copied. Both give false when the peer is gone.
+awaitable<bool> write_event(stream_body to, std::string before, std::string_view name, std::string_view data,
+                            std::optional<event_id> id);
 
 }  // namespace cmcp

@@ -221,14 +221,17 @@ caller client_of_stdio(std::string tag, std::string profile)
 
 awaitable<> read_lines(descriptor_stream& stream, line_splitter& lines, stdio_connection& connection)
 {
-    constexpr std::size_t most_in_a_turn = 16;
+    constexpr std::size_t most_in_a_turn = 32 * 1024, cost_of_line = 2048;  // in bytes
     const auto executor = co_await asio::this_coro::executor;
     auto state = co_await asio::this_coro::cancellation_state;
     std::size_t taken = 0;
     while (state.cancelled() == asio::cancellation_type::none) {
         while (auto line = lines.next()) {
+            taken += cost_of_line + line->text.size();
             co_await connection.take(std::move(*line));
-            if (++taken % most_in_a_turn == 0) co_await asio::post(executor, asio::use_awaitable);
+            if (taken < most_in_a_turn) continue;
+            taken = 0;
+            co_await asio::post(executor, asio::use_awaitable);
         }
         std::string bytes = co_await stream.read_some();
         if (bytes.empty()) break;

@@ -1,5 +1,7 @@
 #include "transport/stdio_sink.hpp"
 
+#include "async/sized_work.hpp"
+
 #include <utility>
 
 namespace cmcp {
@@ -17,7 +19,12 @@ awaitable<bool> stdio_sink::send(outgoing message)
     while (waiting_bytes_ >= most_waiting_bytes && !broken_) co_await changed_.wait();
     if (broken_) co_return false;
     waiting_bytes_ += message.text.size() + 1;
-    lines_.push_back(std::move(message.text) + "\n");
+    const bool is_long = message.text.size() > most_on_loop;  // its room may be full, and all of it be copied
+    lines_.push_back(std::move(message.text));
+    if (is_long)
+        lines_.emplace_back("\n");
+    else
+        lines_.back() += '\n';
     changed_.notify();
     co_return true;
 }

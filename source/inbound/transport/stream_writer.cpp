@@ -1,5 +1,7 @@
 #include "transport/stream_writer.hpp"
 
+#include "async/sized_work.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -114,6 +116,7 @@ awaitable<> stream_writer::begin()
 {
     from_->plain_reply(false);
     auto first = beginning();
+    auto large = std::exchange(held_, {});
     auto fields = std::move(options_.fields);
     std::move(options_.fields_if_ok.begin(), options_.fields_if_ok.end(), std::back_inserter(fields));
     fields.emplace_back("Cache-Control", "no-cache, no-transform");
@@ -124,12 +127,14 @@ awaitable<> stream_writer::begin()
     else if (options_.start_now)
         rest.watch();
     auto delivered = co_await x_.begin_stream("text/event-stream", std::move(fields), std::move(first));
+    if (delivered && !large.empty()) delivered = co_await write_messages(x_.body(), from_, std::move(large));
     if (delivered)
         x_.go_on_with(event_writer::run(std::move(rest)));
     else
         from_->detach(who_);
 }
 
+// Large messages stay where they are.
 std::string stream_writer::beginning()
 {
     std::string first = std::move(options_.preface);
@@ -138,6 +143,8 @@ std::string stream_writer::beginning()
             held_.empty() ? from_->taken_id() : event_id{from_->taken_id().stream, held_.front().sequence - 1};
         append_priming(first, before, retry_ms);
     }
+    const auto is_large = [](const auto& each) { return each.text().size() > most_on_loop; };
+    if (std::ranges::any_of(held_, is_large)) return first;
     for (const auto& each : std::exchange(held_, {})) append_message(first, *from_, each);
     return first;
 }

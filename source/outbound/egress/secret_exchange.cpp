@@ -6,6 +6,7 @@
 #include "egress/message_passing.hpp"
 #include "egress/named_request.hpp"
 #include "egress/tls_trust.hpp"
+#include "log/bounded_log.hpp"
 #include "log/log.hpp"
 
 #include <boost/asio/write.hpp>
@@ -146,7 +147,11 @@ void secret_exchange::note_use(const held_secret& secret)
     const auto& [who, port] = *of_.place_;
     of_.ticket_->secrets()->note_use(secret);
     if (!noted_.insert(secret.name).second) return;
-    log::info("secret_used", {{"use", ticket.label()}, {"secret", secret.name}, {"host", who.name}, {"port", port}});
+    constexpr std::uint64_t most_lines = 50;  // a second: programs can cause thousands
+    static log::bounded_log lines("secret_used_more", most_lines);
+    if (lines.may_write())
+        log::info("secret_used",
+                  {{"use", ticket.label()}, {"secret", secret.name}, {"host", who.name}, {"port", port}});
     audit::add(audit::kind::egress, {{"principal", log::unless_empty(ticket.principal())},
                                      {"use", ticket.label()},
                                      {"host", who.name},
@@ -226,7 +231,8 @@ awaitable<bool> secret_exchange::secure()
     const auto& who = of_.place_->who;
     std::string problem;
     try {
-        upstream_ = std::make_unique<tls_stream>(of_.upstream_->socket, of_.ticket_->secrets()->trust());
+        const auto trust = co_await of_.ticket_->secrets()->trust();
+        upstream_ = std::make_unique<tls_stream>(of_.upstream_->socket, *trust);
     } catch (const config_error& failure) {
         problem = failure.what();
     }

@@ -30,7 +30,8 @@ public:
     virtual bool concerns(const host& who) = 0;  ///< whether there is a secret for it, at any port
     virtual std::shared_ptr<const place_secrets> at(const host& who, std::uint16_t port) = 0;  ///< null: none
     virtual cell_authority& authority() = 0;
-    virtual boost::asio::ssl::context& trust() = 0;  ///< for the real servers; throws config_error
+    virtual awaitable<std::shared_ptr<boost::asio::ssl::context>>
+    trust() = 0;  ///< of real servers; throws config_error
     virtual void note_use(const held_secret& secret) = 0;
     virtual blocking_pool& pool() = 0;  ///< looks through answers
 };

@@ -1,5 +1,6 @@
 #include "egress/tls_trust.hpp"
 
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
 
 #include <boost/asio/ssl/error.hpp>
@@ -8,10 +9,48 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 namespace cmcp {
 
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
+
+namespace {
+
+/// The contexts that somebody keeps, by their files.
+class kept_contexts {
+public:
+    std::shared_ptr<ssl::context> find(const std::filesystem::path& extra)
+    {
+        const std::scoped_lock alone(mutex_);
+        return contexts_[extra].lock();
+    }
+
+    // Where two have read the same file at once, both get the first one's.
+    std::shared_ptr<ssl::context> keep(const std::filesystem::path& extra, std::shared_ptr<ssl::context> fresh)
+    {
+        const std::scoped_lock alone(mutex_);
+        auto& place = contexts_[extra];
+        if (auto kept = place.lock()) return kept;
+        place = fresh;
+        return fresh;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::filesystem::path, std::weak_ptr<ssl::context>> contexts_;
+};
+
+kept_contexts& contexts()
+{
+    static kept_contexts all;
+    return all;
+}
+
+}  // namespace
 
 ssl::context make_client_context(const std::filesystem::path& extra, std::string_view setting)
 {
@@ -27,6 +66,23 @@ ssl::context make_client_context(const std::filesystem::path& extra, std::string
         throw config_error(std::string(setting) + ": \"" + extra.string() +
                            "\" cannot be read as certificates in PEM form (" + failure.message() + ")");
     return context;
+}
+
+std::shared_ptr<ssl::context> shared_client_context(const std::filesystem::path& extra, std::string_view setting)
+{
+    if (auto kept = contexts().find(extra)) return kept;
+    return contexts().keep(extra, std::make_shared<ssl::context>(make_client_context(extra, setting)));
+}
+
+awaitable<std::shared_ptr<ssl::context>> find_client_context(std::filesystem::path extra, std::string setting)
+{
+    if (auto kept = contexts().find(extra)) co_return kept;
+    blocking_pool reader(1);
+    auto read = [extra = std::move(extra), setting = std::move(setting)] {
+        return shared_client_context(extra, setting);
+    };
+    auto context = co_await reader.run(blocking_pool::server, std::move(read));
+    co_return context;
 }
 
 void expect_host(SSL* connection, const std::string& host, bool is_address)

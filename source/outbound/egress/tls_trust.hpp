@@ -1,8 +1,11 @@
 #pragma once
 
+#include "async/asio.hpp"
+
 #include <boost/asio/ssl/context.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,6 +15,15 @@ namespace cmcp {
 /// Throws config_error, which names `setting`, when `extra` cannot be used.
 boost::asio::ssl::context make_client_context(const std::filesystem::path& extra,
                                               std::string_view setting = "WEB_CA_FILE");
+
+/// The same context for all who name the same file, as long as one of them keeps it: to read the authorities of a
+/// machine takes some 25 ms. For the start; it may block.
+std::shared_ptr<boost::asio::ssl::context> shared_client_context(const std::filesystem::path& extra,
+                                                                 std::string_view setting);
+
+/// The same on the loop, which a thread spares the reading.
+awaitable<std::shared_ptr<boost::asio::ssl::context>> find_client_context(std::filesystem::path extra,
+                                                                          std::string setting);
 
 /// Asks for a certificate that names `host` (a name, sent as SNI, or an address) and is valid.
 void expect_host(SSL* connection, const std::string& host, bool is_address);

@@ -136,7 +136,7 @@ awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(const web_url& endpoin
     co_return places;
 }
 
-awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context& trust, const request& what)
+awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context* trust, const request& what)
 {
     const auto places = co_await places_of(target.endpoint);
     auto executor = co_await asio::this_coro::executor;
@@ -147,7 +147,7 @@ awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context
         answer = co_await exchange_over(socket, what);
         co_return answer;
     }
-    boost::asio::ssl::stream<asio::ip::tcp::socket&> secure(socket, trust);
+    boost::asio::ssl::stream<asio::ip::tcp::socket&> secure(socket, *trust);
     expect_host(secure.native_handle(), target.endpoint.who.name, target.endpoint.who.address.has_value());
     co_await secure.async_handshake(boost::asio::ssl::stream_base::client, asio::use_awaitable);
     answer = co_await exchange_over(secure, what);
@@ -185,7 +185,7 @@ otlp_target otlp_target::read(const settings& config)
 }
 
 otlp_exporter::otlp_exporter(otlp_target target, bool with_logs)
-    : target_(std::move(target)), trust_(make_client_context({}))
+    : target_(std::move(target)), trust_(target_.endpoint.secure ? shared_client_context({}, "WEB_CA_FILE") : nullptr)
 {
     metrics::spans().open();
     signals_.push_back(span_signal());
@@ -303,7 +303,7 @@ awaitable<otlp_exporter::reply> otlp_exporter::post(const signal& of)
     const request what = make_request(target_, of.path, of.unsent.body);
     reply answer;
     try {
-        auto work = deliver(target_, trust_, what);
+        auto work = deliver(target_, trust_.get(), what);
         const response said = co_await with_deadline(std::move(work), time_to_answer);
         answer.status = said.result_int();
         if (answer.status / 100 == 2)

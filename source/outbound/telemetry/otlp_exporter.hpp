@@ -73,7 +73,7 @@ private:
     static void count(const signal& of, std::size_t sent, bool failed);
 
     otlp_target target_;
-    boost::asio::ssl::context trust_;
+    std::shared_ptr<boost::asio::ssl::context> trust_;  ///< null: the collector is reached without TLS
     std::deque<signal> signals_;
 };
 

@@ -149,7 +149,8 @@ awaitable<> fetch::open()
     stream_ = std::make_unique<http_stream>(std::move(connection));
     if (!at_.secure) co_return;
     enter("TLS", "securing the connection");
-    co_await stream_->handshake(pool_->trust(), at_.who);
+    const auto trust = co_await pool_->trust();
+    co_await stream_->handshake(*trust, at_.who);
 }
 
 http_stream::request fetch::make_request() const

@@ -75,14 +75,17 @@ connection_pool::connection_pool(asio::any_io_executor executor, std::filesystem
                                  std::string_view setting)
     : extra_ca_(std::move(extra_ca)), setting_(setting), reaper_(executor)
 {
-    if (!extra_ca_.empty()) trust();  // a bad file stops the start
+    if (!extra_ca_.empty()) trust_ = shared_client_context(extra_ca_, setting_);  // a bad file stops the start
 }
 
-// Reading the system's certificates takes some milliseconds, so it waits for the first use.
-boost::asio::ssl::context& connection_pool::trust()
+// Where there is no file, the machine's authorities are read at the first use: most servers have none.
+awaitable<std::shared_ptr<boost::asio::ssl::context>> connection_pool::trust()
 {
-    if (!trust_) trust_ = std::make_unique<boost::asio::ssl::context>(make_client_context(extra_ca_, setting_));
-    return *trust_;
+    if (trust_) co_return trust_;
+    auto file = extra_ca_;
+    auto setting = setting_;
+    trust_ = co_await find_client_context(std::move(file), std::move(setting));
+    co_return trust_;
 }
 
 std::unique_ptr<http_stream> connection_pool::take(const egress_ticket& ticket, const web_url& to)

@@ -63,7 +63,7 @@ public:
     void give_back(const egress_ticket& ticket, const web_url& to, std::unique_ptr<http_stream> stream);
     void clear();
 
-    boost::asio::ssl::context& trust();
+    awaitable<std::shared_ptr<boost::asio::ssl::context>> trust();
 
 private:
     struct idle {
@@ -75,7 +75,7 @@ private:
 
     std::filesystem::path extra_ca_;
     std::string setting_;
-    std::unique_ptr<boost::asio::ssl::context> trust_;
+    std::shared_ptr<boost::asio::ssl::context> trust_;
     std::list<idle> idle_;  // oldest first
     asio::steady_timer reaper_;
 };

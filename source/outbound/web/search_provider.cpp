@@ -1,5 +1,6 @@
 #include "web/search_provider.hpp"
 
+#include "async/sized_work.hpp"
 #include "config/settings.hpp"
 #include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -80,23 +81,31 @@ public:
     {
         return query_to(address(), "format=json&q=" + escaped(query), "application/json");
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser, reading_place by) const override
+    {
+        const auto size = reply.body.size();
+        auto work = [reply = std::move(reply), from = address().origin()] { return results_of(reply, from); };
+        auto results = co_await by_size(by.pool, std::move(by.principal), size, std::move(work));
+        co_return results;
+    }
+
+private:
+    static search_results results_of(const fetch_reply& reply, const std::string& from)
     {
         if (reply.status == 403)
             throw fetch_error(
                 "provider", "SearXNG refuses to answer in JSON (403): add json to search.formats in its settings.yml.");
         if (reply.status == 429)
             throw fetch_error("provider", "SearXNG says that it is asked too often (429); try again later.");
-        const auto answer = read_json(reply, "SearXNG at " + address().origin());
+        const auto answer = read_json(reply, "SearXNG at " + from);
         if (reply.status >= 400)
             throw fetch_error(
                 "provider", "SearXNG answered " + std::to_string(reply.status) + ": " + text_of(answer, "error") + ".");
         auto results = results_in(answer.if_contains("results"), "content");
         if (results.empty()) refuse_silent_engines(answer);
-        co_return results;
+        return results;
     }
 
-private:
     // No results because no engine answered differ from no results.
     static void refuse_silent_engines(const json::object& answer)
     {
@@ -123,7 +132,16 @@ public:
         with_key.headers = {{"X-Subscription-Token", key_}};
         return with_key;
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser, reading_place by) const override
+    {
+        const auto size = reply.body.size();
+        auto work = [reply = std::move(reply)] { return results_of(reply); };
+        auto results = co_await by_size(by.pool, std::move(by.principal), size, std::move(work));
+        co_return results;
+    }
+
+private:
+    static search_results results_of(const fetch_reply& reply)
     {
         if (reply.status == 401 || reply.status == 403)
             throw fetch_error("provider", "Brave does not accept the key (" + std::to_string(reply.status) +
@@ -134,10 +152,9 @@ public:
         if (reply.status >= 400)
             throw fetch_error("provider",
                               "Brave answered " + std::to_string(reply.status) + ": " + complaint(answer) + ".");
-        co_return results_in(object_of(answer, "web").if_contains("results"), "description");
+        return results_in(object_of(answer, "web").if_contains("results"), "description");
     }
 
-private:
     static std::string complaint(const json::object& answer)
     {
         const json::object& error = object_of(answer, "error");
@@ -160,7 +177,7 @@ public:
     {
         return query_to(address(), "q=" + escaped(query), "text/html");
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser parse) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_place) const override
     {
         if (reply.status >= 400)
             throw fetch_error("provider",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
 #include "web/http_client.hpp"
 #include "web/web_page_reader.hpp"
@@ -23,6 +24,12 @@ using search_results = std::vector<search_result>;
 /// Parses a page in the sandbox, for providers that answer in HTML.
 using page_parser = std::function<awaitable<json::object>(std::string page, page_wish wish)>;
 
+/// Where long answers are read.
+struct reading_place {
+    blocking_pool& pool;
+    std::string principal;
+};
+
 /// A search service: its requests and the meaning of its answers.
 class search_provider {
 public:
@@ -35,8 +42,8 @@ public:
     const web_url& address() const { return address_; }  ///< of the service: the only place that is reached
     virtual fetch_request request(const std::string& query, std::size_t max_results) const = 0;
 
-    /// Throws fetch_error with the complaint of the service.
-    virtual awaitable<search_results> read(fetch_reply reply, page_parser parse) const = 0;
+    /// On `by` where the answer is long. Throws fetch_error with the complaint of the service.
+    virtual awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_place by) const = 0;
 
 private:
     std::string name_;

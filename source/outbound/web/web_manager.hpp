@@ -19,7 +19,7 @@ struct web_manager {
         : policy(std::make_shared<egress_policy>(egress_policy::from_settings(config))),
           guard(executor, policy),
           client(executor, config.web_ca_file),
-          reader(config, backend, runs),
+          reader(config, backend, runs, pool),
           scraper(config, client, policy, reader, pool),
           searcher(config, client, reader, pool)
     {

@@ -1,5 +1,7 @@
 #include "web/web_page_reader.hpp"
 
+#include "async/sized_work.hpp"
+#include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
 #include "runs/reader_limits.hpp"
@@ -62,12 +64,10 @@ std::string options_line(const page_wish& wish)
 
 json::object read_answer(const std::string& text)
 {
-    json::error_code problem;
-    json::parse_options deep;
-    deep.max_depth = 16;
-    json::value read = json::parse(text, problem, {}, deep);
-    if (problem || !read.is_object()) return failure("The page could not be read: its reader gave no answer.");
-    json::object answer = std::move(read.as_object());
+    constexpr std::size_t most_values = 20'000;  // 2,000 links of the script's have three times as many
+    auto read = jsonrpc::read_bounded(text, {.depth = 16, .values = most_values});
+    if (!read || !read->is_object()) return failure("The page could not be read: its reader gave no answer.");
+    json::object answer = std::move(read->as_object());
     if (answer.contains("missing"))
         return failure(
             "Pages cannot be read on this machine: install the Debian packages python3-bs4 and python3-lxml "
@@ -77,8 +77,9 @@ json::object read_answer(const std::string& text)
 
 }  // namespace
 
-web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission)
-    : interpreter_(config.python_interpreter), backend_(backend), admission_(admission)
+web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission,
+                                 blocking_pool& pool)
+    : interpreter_(config.python_interpreter), backend_(backend), admission_(admission), pool_(pool)
 {
 }
 
@@ -107,11 +108,14 @@ awaitable<json::object> web_page_reader::read(std::string caller, std::string pa
     request.script = web_page_script();
     request.input = options_line(wish) + page;
     sandbox::kept_output output(reader_limits().output, most_complaints);
-    auto end = co_await run(std::move(caller), std::move(request), limit, output);
+    auto end = co_await run(caller, std::move(request), limit, output);
     if (!end.error.empty()) co_return failure(std::move(end.error));
     if (output.out.empty() && output.err.find("MemoryError") != std::string::npos)
         co_return failure("The page needs more memory than its reader may have; it is too large or too deep.");
-    co_return read_answer(output.out);
+    const auto size = output.out.size();
+    auto work = [text = std::move(output.out)] { return read_answer(text); };
+    auto answer = co_await by_size(pool_, std::move(caller), size, std::move(work));
+    co_return answer;
 }
 
 awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::string document,

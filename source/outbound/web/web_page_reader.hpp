@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "async/blocking_pool.hpp"
 #include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
@@ -26,7 +27,7 @@ struct page_wish {
 class web_page_reader {
 public:
     /// All must outlive this.
-    web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission);
+    web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission, blocking_pool& pool);
 
     /// {content, title, matches, length, truncated, links}, or {results, challenge} for kind "results"; {error:
     /// sentence} when the page could not be read within `limit`, which begins when a run may start.
@@ -43,6 +44,7 @@ private:
     std::string interpreter_;
     sandbox::backend& backend_;
     run_admission& admission_;
+    blocking_pool& pool_;
 };
 
 }  // namespace cmcp

@@ -23,6 +23,13 @@ std::shared_ptr<const egress_policy> only(const search_provider* provider)
     return std::make_shared<egress_policy>(place, place);
 }
 
+std::size_t total_size(const search_results& results)
+{
+    std::size_t size = 0;
+    for (const auto& one : results) size += sizeof one + one.title.size() + one.url.size() + one.snippet.size();
+    return size;
+}
+
 json::array listed(const search_results& results)
 {
     json::array list;
@@ -63,8 +70,12 @@ awaitable<search_results> web_searcher::ask(caller who, std::string call, progre
     const page_parser parse = [this, key = "search " + who.principal](std::string page, page_wish wish) {
         return reader_.read(key, std::move(page), std::move(wish), timeout_);
     };
-    auto results = co_await provider_->read(std::move(reply), parse);
-    co_return tidied(std::move(results), max_results);
+    reading_place by{pool_, who.principal};
+    auto results = co_await provider_->read(std::move(reply), parse, std::move(by));
+    const auto length = total_size(results);
+    auto tidy = [all = std::move(results), max_results]() mutable { return tidied(std::move(all), max_results); };
+    auto kept = co_await by_size(pool_, who.principal, length, std::move(tidy));
+    co_return kept;
 }
 
 std::string web_searcher::obstacle() const

@@ -38,7 +38,7 @@ awaitable<sandbox::layer> examine_browser(asio::any_io_executor executor, sandbo
     egress_guard guard(executor, std::make_shared<const egress_policy>(egress_policy::from_settings(config)));
     blocking_pool pool;
     run_admission admission({});
-    web_page_reader reader(config, backend, admission);
+    web_page_reader reader(config, backend, admission, pool);
     web_browser browser(executor, config, backend, guard, reader, pool);
     sandbox::layer service{"browser", state::off, {}};
     try {

@@ -12,6 +12,7 @@ constexpr std::size_t longest_message = 200;
 constexpr std::size_t longest_label = 120;
 constexpr std::size_t most_notes = 16;
 constexpr std::size_t most_shown = 2048;
+constexpr std::size_t most_looked_through = 32 * 1024;
 
 // The last line with something in it, cut where a character begins.
 std::string_view last_line(std::string_view text)
@@ -47,6 +48,11 @@ void job::say(std::string_view message)
 
 void job::show(std::string_view printed)
 {
+    // Of a long piece its end counts, and the beginning of a line that is longer is not looked for.
+    if (printed.size() > most_looked_through) {
+        printed = utf8_suffix(printed, most_looked_through);
+        line_.clear();
+    }
     newest_ += printed;
     newest_ = utf8_suffix(newest_, most_shown);
     line_ += printed;

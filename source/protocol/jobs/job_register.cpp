@@ -1,5 +1,8 @@
 #include "jobs/job_register.hpp"
 
+#include "async/sized_work.hpp"
+#include "jsonrpc/json_size.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
@@ -15,6 +18,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace cmcp {
 
@@ -132,13 +136,37 @@ void job_register::run(std::string name, awaitable<> work, std::shared_ptr<cance
     works_.spawn(std::move(name), std::move(work), std::move(ends));
 }
 
-void job_register::finish(job& ended, const json::object& result, std::string_view state)
+void job_register::finish(job& ended, json::object result, std::string_view state)
 {
     auto record = ended.record();
     record.state = state;
-    record.result = jsonrpc::write_json(result);
     record.message.clear();
+    if (pool_ != nullptr && jsonrpc::is_larger(result, most_on_loop)) {
+        works_.spawn("keep a large result", keep_large(ended.shared_from_this(), std::move(record), std::move(result)));
+        return;
+    }
+    record.result = jsonrpc::write_json(result);
     settle(ended, std::move(record));
+}
+
+// Neither the text of a large result nor its way into the file is a matter of a moment.
+awaitable<> job_register::keep_large(std::shared_ptr<job> ended, job_record record, json::object result)
+{
+    record.ended = now();
+    auto owner = record.owner;
+    auto work = [file = file_, record = std::move(record), result = std::move(result)]() mutable {
+        const auto written = std::move(result);  // which goes with the end of the work
+        record.result = jsonrpc::write_json(written);
+        std::string problem;
+        try {
+            job_store(file).finish(record);
+        } catch (const database_error& failure) {
+            problem = failure.what();
+        }
+        return std::pair(std::move(record), std::move(problem));
+    };
+    auto [kept, problem] = co_await by_size(*pool_, std::move(owner), most_on_loop + 1, std::move(work));
+    close(*ended, std::move(kept), problem);
 }
 
 void job_register::fail(job& ended, const rpc_error& error)
@@ -160,21 +188,27 @@ void job_register::end(job& cancelled)
 // A job whose end cannot be kept stays in memory, where its owner finds it until the server ends.
 void job_register::settle(job& ended, job_record record)
 {
-    const auto id = record.id;
-    const auto kept = running(id);
     record.ended = now();
-    bool stored = true;
+    std::string problem;
     try {
         store_.finish(record);
     } catch (const database_error& failure) {
-        stored = false;
-        log::error("job_not_kept", {{"job", id}, {"reason", failure.what()}});
+        problem = failure.what();
     }
+    close(ended, std::move(record), problem);
+}
+
+// `problem`: why its end is not in the store; empty: it is.
+void job_register::close(job& ended, job_record record, const std::string& problem)
+{
+    const auto id = record.id;
+    const auto kept = running(id);
+    if (!problem.empty()) log::error("job_not_kept", {{"job", id}, {"reason", problem}});
     static auto& ends =
         metrics::all().counters("cmcp_jobs_ended_total", "Jobs and tasks by state at their end.", {"kind", "state"});
     ends.at({record.kind(), record.state}).add();
     ended.end(std::move(record));
-    if (stored) running_.erase(id);
+    if (problem.empty()) running_.erase(id);
     if (kept && changed_) changed_(id);
 }
 
@@ -256,6 +290,14 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
     view.more = view.cursor < read.size;
     view.output = std::move(read.text);
     co_return view;
+}
+
+awaitable<json::object> job_register::read(std::string owner, std::string text)
+{
+    const auto size = text.size();
+    auto work = [text = std::move(text)] { return jsonrpc::read_object(text); };
+    auto object = co_await by_size(pool_, std::move(owner), size, std::move(work));
+    co_return object;
 }
 
 void job_register::erase_outputs(std::vector<std::string> ids)

@@ -41,7 +41,7 @@ public:
     /// Runs the work of a job, which calls one of the ends below as its last act.
     void run(std::string name, awaitable<> work, std::shared_ptr<canceller> ends = nullptr);
 
-    void finish(job& ended, const json::object& result, std::string_view state = "finished");
+    void finish(job& ended, json::object result, std::string_view state = "finished");  ///< a large one a little later
     void fail(job& ended, const rpc_error& error);
     void end(job& cancelled);  ///< without result, by the state of its cancellation
 
@@ -63,6 +63,9 @@ public:
     awaitable<job_view> view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience,
                              std::size_t most = 64 * 1024);
 
+    /// The object that the text of a record's result or error is; empty where it is none.
+    awaitable<json::object> read(std::string owner, std::string text);
+
     /// Forgets ended jobs of the owner but the newest `keep`; those that are kept for a time stay.
     void forget_old(const std::string& owner, std::size_t keep) { erase_outputs(store_.forget_old(owner, keep)); }
 
@@ -78,6 +81,8 @@ public:
 private:
     std::vector<job_record> with_live_states(std::vector<job_record> all) const;
     void settle(job& ended, job_record record);
+    awaitable<> keep_large(std::shared_ptr<job> ended, job_record record, json::object result);
+    void close(job& ended, job_record record, const std::string& problem);
     void lose_those_of_before();
     void erase_outputs(std::vector<std::string> ids);
     awaitable<> erase(std::vector<std::string> ids);

@@ -41,11 +41,16 @@ change_hub::change_hub(asio::any_io_executor executor, task_details detail_of)
 }
 
 // A task is described as it stands when it is told, not when it changed.
-std::optional<json::object> change_hub::detail_for(const change_listener& whom, const change& what) const
+awaitable<std::optional<json::object>> change_hub::detail_for(std::shared_ptr<change_listener> whom, change what) const
 {
-    if (what.method != task_changed) return std::nullopt;
-    const auto heard = whom.details.find(what.uri);
-    return heard == whom.details.end() ? detail_of_(what.uri) : std::optional(heard->second);
+    std::optional<json::object> detail;
+    if (what.method != task_changed) co_return detail;
+    const auto heard = whom->details.find(what.uri);
+    if (heard != whom->details.end())
+        detail = heard->second;
+    else
+        detail = co_await detail_of_(std::move(what.uri));
+    co_return detail;
 }
 
 // Without text for a task that is gone.
@@ -182,8 +187,8 @@ awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
     // Changes of one moment are told together, each once.
     if (whom->acknowledged) co_await asio::post(asio::use_awaitable);
     while (connected && !whom->stopped() && (!whom->acknowledged || (!closed_ && !whom->pending.empty()))) {
-        auto message = next_for(*whom);
-        if (message.text.empty()) continue;
+        auto message = co_await next_for(whom);
+        if (message.text.empty() || whom->stopped()) continue;
         const auto sink = whom->sink;
         connected = co_await sink->send(std::move(message));
     }
@@ -191,11 +196,12 @@ awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
     if (!connected || closed_) end(whom);
 }
 
-outgoing change_hub::next_for(change_listener& whom) const
+awaitable<outgoing> change_hub::next_for(std::shared_ptr<change_listener> whom) const
 {
-    if (!std::exchange(whom.acknowledged, true)) return acknowledgement(whom.filter, whom.subscription);
-    const auto what = whom.pending.extract(whom.pending.begin()).value();
-    return notification(what, whom.subscription, detail_for(whom, what));
+    if (!std::exchange(whom->acknowledged, true)) co_return acknowledgement(whom->filter, whom->subscription);
+    const auto what = whom->pending.extract(whom->pending.begin()).value();
+    auto detail = co_await detail_for(whom, what);
+    co_return notification(what, whom->subscription, std::move(detail));
 }
 
 void change_hub::end(const std::shared_ptr<change_listener>& whom)

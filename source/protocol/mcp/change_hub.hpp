@@ -21,7 +21,7 @@ namespace cmcp {
 class change_hub {
 public:
     /// `detail_of` gives the DetailedTask of an id, or nothing when it is gone.
-    using task_details = std::function<std::optional<json::object>(const std::string& id)>;
+    using task_details = std::function<awaitable<std::optional<json::object>>(std::string id)>;
 
     change_hub(asio::any_io_executor executor, task_details detail_of);
 
@@ -55,11 +55,11 @@ private:
     awaitable<> begin_others();
     awaitable<> tell(std::shared_ptr<watcher> whom);
     awaitable<> tell(std::shared_ptr<change_listener> whom);
-    outgoing next_for(change_listener& whom) const;
+    awaitable<outgoing> next_for(std::shared_ptr<change_listener> whom) const;
     void end(const std::shared_ptr<change_listener>& whom);
     void forget_gone_sessions();
 
-    std::optional<json::object> detail_for(const change_listener& whom, const change& what) const;
+    awaitable<std::optional<json::object>> detail_for(std::shared_ptr<change_listener> whom, change what) const;
     outgoing notification(const change& what, const json::value& subscription, std::optional<json::object> task) const;
 
     task_details detail_of_;

@@ -144,8 +144,11 @@ namespace {
 
 class movable_call final : public movable_request {
 public:
-    movable_call(const catalogue& offered, served_request& request, const json::object& params)
-        : nodes_(*offered.nodes), request_(request), params_(params), handle_(subject_of(request, offered))
+    movable_call(const catalogue& offered, served_request& request, json::object params)
+        : nodes_(*offered.nodes),
+          request_(request),
+          params_(std::make_shared<const json::object>(std::move(params))),
+          handle_(subject_of(request, offered))
     {
     }
 
@@ -170,7 +173,7 @@ public:
 private:
     other_nodes& nodes_;
     served_request& request_;
-    const json::object& params_;
+    other_nodes::shared_params params_;
     std::string handle_;
     std::string node_;
     json::object result_;
@@ -183,7 +186,7 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 {
     const bool calls_tool = request.method == "tools/call";
     if (calls_tool) request.facts.note_arguments(object_of(request.params, "arguments"));
-    movable_call call(offered, request, params);
+    movable_call call(offered, request, std::move(params));
     std::optional<node_unreachable> problem;
     try {
         co_await try_nodes(call, std::move(node));

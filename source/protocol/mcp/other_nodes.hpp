@@ -29,9 +29,11 @@ public:
     virtual std::string owner_of(std::string_view handle) const = 0;
     virtual bool is_own(std::string_view node) const = 0;
 
-    /// The result of the request there, made as one of 2026-07-28 with these params, which outlive the call. What it
-    /// sends before its result goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
-    virtual awaitable<json::object> call(served_request& request, std::string node, const json::object& params) = 0;
+    using shared_params = std::shared_ptr<const json::object>;
+
+    /// The result of the request there, made as one of 2026-07-28 with these params. What it sends before its result
+    /// goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
+    virtual awaitable<json::object> call(served_request& request, std::string node, shared_params params) = 0;
 
     /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
     /// another one; empty: this one. Nothing: none has. Throws node_unreachable.

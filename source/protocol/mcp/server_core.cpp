@@ -61,7 +61,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     implementation(asio::any_io_executor io, const core_limits& limits, std::shared_ptr<job_register> jobs)
         : executor(std::move(io)),
           requests(limits.requests_in_flight, limits.requests_per_session),
-          changes(executor, [this](const std::string& id) { return detail_of(id); }),
+          changes(executor, [this](std::string id) { return detail_of(std::move(id)); }),
           tasks(std::move(jobs), limits.tasks),
           legacy(offered, changes),
           stateless(offered, changes, tasks, limits.shared_secret),
@@ -135,11 +135,12 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
         if (offered.nodes != nullptr) offered.nodes->tell_list_changed(list);
     }
 
-    std::optional<json::object> detail_of(const std::string& id) const
+    awaitable<std::optional<json::object>> detail_of(std::string id) const
     {
-        const auto record = tasks.jobs().find(id);
-        if (!record) return std::nullopt;
-        return tasks.detail(*record);
+        auto record = tasks.jobs().find(id);
+        std::optional<json::object> detail;
+        if (record) detail = co_await tasks.detail(std::move(*record));
+        co_return detail;
     }
 
     asio::any_io_executor executor;

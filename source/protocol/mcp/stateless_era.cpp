@@ -209,7 +209,7 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     auto& request = as_stateless(served);
     if (!request.context) {
         if (request.method == "server/discover") return finished(discover(request.own));
-        if (const auto function = find_task_method(request.method)) return finished(function(tasks_, request));
+        if (const auto function = find_task_method(request.method)) return function(tasks_, request);
         if (request.method == "tools/call" && jsonrpc::given(request.params, "requestState", json::kind::double_))
             if (auto state = attempt_state::from(request, states_); !state.job.empty())
                 return go_on(tasks_, request, std::move(state), states_);

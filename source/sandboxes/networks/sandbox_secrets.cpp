@@ -108,13 +108,14 @@ public:
 
     cell_authority& authority() override { return *of_.part_of(where_.id).authority; }
 
-    // Reading the system's certificates takes some milliseconds, so it waits for the first use.
-    boost::asio::ssl::context& trust() override
+    // Read at the first use: most servers have none.
+    awaitable<std::shared_ptr<boost::asio::ssl::context>> trust() override
     {
-        if (!of_.trust_)
-            of_.trust_ = std::make_unique<boost::asio::ssl::context>(
-                make_client_context(of_.config_.web_ca_file, "WEB_CA_FILE"));
-        return *of_.trust_;
+        if (of_.trust_) co_return of_.trust_;
+        auto file = of_.config_.web_ca_file;
+        std::string setting = "WEB_CA_FILE";
+        of_.trust_ = co_await find_client_context(std::move(file), std::move(setting));
+        co_return of_.trust_;
     }
 
     void note_use(const held_secret& secret) override { of_.note_use(where_, secret.name); }

@@ -65,7 +65,7 @@ private:
     std::optional<clock::time_point> trouble_since_;  // with the key
     std::vector<opened_secret> secrets_;              // as of then
     std::map<std::string, cell_part> parts_;
-    std::unique_ptr<boost::asio::ssl::context> trust_;
+    std::shared_ptr<boost::asio::ssl::context> trust_;
 };
 
 }  // namespace cmcp

@@ -123,8 +123,8 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     if (ended_) ended_(running->record(), result);
     caller latest;
     latest.protocol = revision::v2026_07_28;
-    const auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);
-    jobs_.finish(*running, kept, state);
+    auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);
+    jobs_.finish(*running, std::move(kept), state);
 }
 
 job_record job_manager::owned(const caller& who, const std::string& id)

@@ -22,10 +22,10 @@ constexpr std::chrono::seconds heartbeat{10};
 }
 
 // The end of a call that has gone on in a job.
-json::object result_of_job(const job_record& ended)
+awaitable<json::object> result_of_job(const task_view& tasks, job_record ended)
 {
-    auto result = jsonrpc::read_object(ended.result);
-    if (!result.empty()) return result;
+    auto result = co_await tasks.jobs().read(ended.owner, std::move(ended.result));
+    if (!result.empty()) co_return result;
     const auto error = jsonrpc::read_object(ended.error);
     if (error.empty())
         throw rpc_error(rpc_code::server_error, ended.message.empty() ? "the call was cancelled" : ended.message);
@@ -81,7 +81,7 @@ awaitable<json::object> wait_for_job(const task_view& tasks, stateless_request& 
     if (!live || live->ended()) {
         const auto record = live ? std::optional(live->record()) : tasks.jobs().find(id);
         if (!record) refuse_unknown_call();
-        auto result = result_of_job(*record);
+        auto result = co_await result_of_job(tasks, *record);
         note_facts(request.facts, result);
         co_return result;
     }

@@ -72,7 +72,7 @@ void task_call::end(outcome done)
 void task_call::end_task(outcome done)
 {
     if (done.result)
-        jobs().finish(*task_, *done.result);
+        jobs().finish(*task_, std::move(*done.result));
     else if (done.error)
         jobs().fail(*task_, *done.error);
     else

@@ -2,6 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "mcp/client_capability.hpp"
+#include "mcp/methods.hpp"
 #include "mcp/params.hpp"
 #include "text/time_text.hpp"
 
@@ -64,25 +65,25 @@ void check_response(std::string_view key, const json::value& response)
                     "Invalid params: `inputResponses." + std::string(key.substr(0, 100)) + "` must be an object");
 }
 
-json::object get_task(const task_view& tasks, const stateless_request& incoming)
+awaitable<json::object> get_task(const task_view& tasks, const stateless_request& incoming)
 {
     return tasks.detail(tasks.wanted(incoming));
 }
 
-json::object update_task(const task_view& tasks, const stateless_request& incoming)
+awaitable<json::object> update_task(const task_view& tasks, const stateless_request& incoming)
 {
     const auto record = tasks.wanted(incoming);
     const auto& responses = required_object(incoming.params, "inputResponses");
     for (const auto& member : responses) check_response(member.key(), member.value());
     if (const auto live = tasks.jobs().running(record.id)) live->answer(responses);
-    return {};
+    return finished({});
 }
 
-json::object cancel_task(const task_view& tasks, const stateless_request& incoming)
+awaitable<json::object> cancel_task(const task_view& tasks, const stateless_request& incoming)
 {
     const auto record = tasks.wanted(incoming);
     if (const auto live = tasks.jobs().running(record.id)) live->cancel("killed", "cancelled by the client");
-    return {};
+    return finished({});
 }
 
 struct task_method {
@@ -130,17 +131,17 @@ json::object task_view::describe(const job_record& record) const
     return described;
 }
 
-json::object task_view::detail(const job_record& record) const
+awaitable<json::object> task_view::detail(job_record record) const
 {
     auto described = describe(record);
-    const auto& is = described["status"].as_string();
+    const std::string is = text_of(described, "status");
     if (is == "input_required") described["inputRequests"] = jobs_->running(record.id)->open_questions();
     if (is == "failed") described["error"] = task_error(record);
-    if (is != "completed") return described;
-    auto result = jsonrpc::read_object(record.result);
+    if (is != "completed") co_return described;
+    auto result = co_await jobs_->read(std::move(record.owner), std::move(record.result));
     if (!result.contains("resultType")) result["resultType"] = "complete";
     described["result"] = std::move(result);
-    return described;
+    co_return described;
 }
 
 job_record task_view::wanted(const stateless_request& incoming) const

@@ -36,7 +36,9 @@ public:
     std::shared_ptr<job> add(job_record record, std::shared_ptr<canceller> ends) const;
 
     json::object describe(const job_record& record) const;  ///< `Task`
-    json::object detail(const job_record& record) const;    ///< `DetailedTask`: with inputRequests, result or error
+
+    /// `DetailedTask`: with inputRequests, result or error.
+    awaitable<json::object> detail(job_record record) const;
 
     /// Throws rpc_error: missing_client_capability, invalid_params, the same for a task that is unknown, expired or
     /// somebody else's.
@@ -49,7 +51,7 @@ private:
     task_limits limits_;
 };
 
-using task_function = json::object (*)(const task_view& tasks, const stateless_request& incoming);
+using task_function = awaitable<json::object> (*)(const task_view& tasks, const stateless_request& incoming);
 
 /// tasks/get, tasks/update and tasks/cancel; null for others. They throw rpc_error as task_view::wanted() does.
 task_function find_task_method(std::string_view name);

@@ -1,0 +1,52 @@
+#include "jobs/job_register.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "test/support/catch.hpp"
+#include "test/support/run_coroutine.hpp"
+#include "test/support/temporary_folder.hpp"
+
+using namespace cmcp;
+using namespace cmcp::test;
+
+TEST_CASE("the result of a job is kept, a large one a little after its end")
+{
+    asio::io_context io;
+    blocking_pool pool;
+    const temporary_folder place;
+    const record_folder records(place.path / "records");
+    job_register jobs(io.get_executor(), records, pool, handle_maker("n1"));
+    for (const std::size_t size : {10, 300'000}) {
+        job_record record;
+        record.owner = "alice";
+        record.keep = 3600;
+        const auto made = jobs.add(std::move(record), std::make_shared<canceller>());
+        const auto id = made->record().id;
+        const json::object result{{"text", std::string(size, 'x')}};
+        jobs.finish(*made, result);
+        while (!made->ended()) run_coroutine(io, made->wait());
+        CHECK_FALSE(jobs.running(id));
+        const auto found = jobs.find(id);
+        REQUIRE(found);
+        CHECK(found->state == "finished");
+        CHECK(found->result == jsonrpc::write_json(result));
+        CHECK(run_coroutine(io, jobs.read(found->owner, found->result)) == result);
+    }
+    jobs.stop();
+    CHECK(run_coroutine(io, jobs.wait_idle(std::chrono::seconds(10))));
+}
+
+TEST_CASE("a job whose large result cannot be kept stays in memory")
+{
+    asio::io_context io;
+    blocking_pool pool;
+    const temporary_folder place;
+    const record_folder records(place.path / "records");
+    job_register jobs(io.get_executor(), records, pool, handle_maker("n1"));
+    const auto made = jobs.add(job_record(), std::make_shared<canceller>());
+    database(records.database()).execute("DROP TABLE jobs");
+    jobs.finish(*made, {{"text", std::string(300'000, 'x')}});
+    while (!made->ended()) run_coroutine(io, made->wait());
+    const auto found = jobs.running(made->record().id);
+    REQUIRE(found);
+    CHECK(found->record().result.size() > 300'000);
+    jobs.stop();
+}
