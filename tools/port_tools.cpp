@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "preview/previews.hpp"
 #include "tools/sandbox_tools.hpp"

@@ -1,3 +1,5 @@
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "tools/tools.hpp"
 

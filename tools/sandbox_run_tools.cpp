@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "packages/sandbox_packages.hpp"
 #include "runs/run_report.hpp"

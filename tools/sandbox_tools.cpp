@@ -1,5 +1,6 @@
 #include "tools/sandbox_tools.hpp"
 
+#include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "preview/previews.hpp"
 #include "text/time_text.hpp"

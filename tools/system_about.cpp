@@ -1,4 +1,5 @@
 #include "config/setting.hpp"
+#include "config/settings.hpp"
 #include "mcp/revision.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"

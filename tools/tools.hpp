@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "mcp/code_tools.hpp"
 #include "mcp/tool.hpp"
 #include "sandbox/backend.hpp"
@@ -36,6 +35,7 @@ class web_searcher;
 struct file_entry;
 struct file_list_request;
 struct file_page;
+struct settings;
 
 using tool_owner = std::unique_ptr<tool>;
 

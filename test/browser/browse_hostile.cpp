@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/browser/browser_support.hpp"
 #include "test/support/temporary_folder.hpp"
 #include "web/web_browser.hpp"

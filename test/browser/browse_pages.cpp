@@ -1,5 +1,7 @@
 #include "test/browser/browser_support.hpp"
 
+#include "config/settings.hpp"
+
 using namespace cmcp;
 using namespace cmcp::test;
 using kind = page_action::kind;

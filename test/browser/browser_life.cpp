@@ -1,5 +1,7 @@
 #include "test/browser/browser_support.hpp"
 
+#include "config/settings.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 
 #include <signal.h>

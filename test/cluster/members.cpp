@@ -1,4 +1,5 @@
 #include "cluster/members.hpp"
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

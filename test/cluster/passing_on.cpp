@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/cluster/two_servers.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/tls_peer.hpp"

@@ -1,6 +1,7 @@
 #include "test/cluster/three_servers.hpp"
 
 #include "config/setting_kinds.hpp"
+#include "config/settings.hpp"
 #include "metrics/registry.hpp"
 
 #include <boost/asio/co_spawn.hpp>

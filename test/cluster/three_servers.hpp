@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/member_watch.hpp"
+#include "config/settings.hpp"
 #include "http/cluster_gateway.hpp"
 #include "test/support/certificates.hpp"
 #include "test/support/temporary_folder.hpp"

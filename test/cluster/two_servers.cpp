@@ -1,6 +1,7 @@
 #include "test/cluster/two_servers.hpp"
 
 #include "config/setting_kinds.hpp"
+#include "config/settings.hpp"
 #include "http/member_caller.hpp"
 
 #include <csignal>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/cluster.hpp"
+#include "config/settings.hpp"
 #include "test/support/certificates.hpp"
 #include "test/transport/http_fixture.hpp"
 #include "test/transport/idle_administration.hpp"

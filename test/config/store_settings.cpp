@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "config/store_address.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"

@@ -1,3 +1,4 @@
+#include "config/config_error.hpp"
 #include "config/load_settings.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"

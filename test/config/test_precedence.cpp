@@ -1,3 +1,5 @@
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 

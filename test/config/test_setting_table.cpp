@@ -1,4 +1,5 @@
 #include "config/setting.hpp"
+#include "config/settings.hpp"
 #include "test/config/config_case.hpp"
 #include "test/support/catch.hpp"
 #include "text/ascii.hpp"

@@ -1,3 +1,4 @@
+#include "config/config_error.hpp"
 #include "config/settings.hpp"
 #include "egress/address_rules.hpp"
 #include "egress/egress_policy.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"

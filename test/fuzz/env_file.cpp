@@ -1,6 +1,8 @@
 // custom.env: every text is either refused with a sentence or read, and what is read has usable keys.
 #include "config/load_settings.hpp"
 
+#include "config/config_error.hpp"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,6 @@
 // A request's bytes pass header rules, parser and guard. An admitted request has one Host that is served here, one
 // framing and a path. Bytes that arrive one by one get the same verdict as all at once.
+#include "config/settings.hpp"
 #include "http/raw_header.hpp"
 #include "http/request_guard.hpp"
 #include "http/request_parser.hpp"

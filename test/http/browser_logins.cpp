@@ -1,5 +1,6 @@
 #include "http/browser_logins.hpp"
 
+#include "config/settings.hpp"
 #include "http/cookies.hpp"
 #include "http/endpoint_address.hpp"
 #include "test/support/catch.hpp"

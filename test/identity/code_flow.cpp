@@ -1,5 +1,6 @@
 #include "identity/code_flow.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 #include "text/encodings.hpp"

@@ -3,6 +3,7 @@
 #include "identity/gatekeeper.hpp"
 #include "text/encodings.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/run_coroutine.hpp"
 
 #include <cjose/cjose.h>

@@ -3,6 +3,7 @@
 #include "identity/key_order.hpp"
 #include "test/identity/issuer_rig.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 #include "test/support/temporary_folder.hpp"

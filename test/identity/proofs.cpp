@@ -1,5 +1,6 @@
 #include "test/identity/issuer_rig.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 #include <set>

@@ -1,6 +1,7 @@
 #include "identity/quotas.hpp"
 
 #include "config/setting_kinds.hpp"
+#include "config/settings.hpp"
 #include "identity/identity_store.hpp"
 #include "identity/key_order.hpp"
 #include "test/support/catch.hpp"

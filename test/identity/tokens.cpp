@@ -1,6 +1,7 @@
 #include "identity/issuer_metadata.hpp"
 #include "test/identity/issuer_rig.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "text/signature.hpp"
 

@@ -1,4 +1,6 @@
 #include "objects/object_store.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "test/egress/egress_support.hpp"
 #include "test/support/log_lines.hpp"
 #include "text/encodings.hpp"

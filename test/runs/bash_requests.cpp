@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "runs/bash_manager.hpp"
 #include "test/runs/run_support.hpp"
 

@@ -1,5 +1,7 @@
 #include "sandboxes/image_fetches.hpp"
 
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "images/image_fetcher.hpp"
 #include "runs/sandbox_error.hpp"
 #include "sandboxes/fetch_problem.hpp"

@@ -1,4 +1,5 @@
 #include "networks/network_lists.hpp"
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

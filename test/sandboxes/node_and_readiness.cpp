@@ -2,6 +2,7 @@
 #include "sandboxes/node_name.hpp"
 #include "text/handles.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 

@@ -1,4 +1,5 @@
 #include "networks/sandbox_network.hpp"
+#include "config/settings.hpp"
 #include "runs/sandbox_error.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/temporary_folder.hpp"

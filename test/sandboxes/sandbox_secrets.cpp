@@ -1,5 +1,6 @@
 #include "networks/sandbox_secrets.hpp"
 
+#include "config/settings.hpp"
 #include "secrets/secret_order.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"

@@ -1,5 +1,6 @@
 #include "sandboxes/tool_rights.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

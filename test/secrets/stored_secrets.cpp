@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_key.hpp"
 #include "secrets/secret_order.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "http/request_guard.hpp"
 
 namespace cmcp::test {

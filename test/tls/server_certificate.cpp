@@ -1,5 +1,6 @@
 #include "tls/server_certificate.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/certificates.hpp"
 #include "test/support/log_lines.hpp"

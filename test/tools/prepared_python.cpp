@@ -1,5 +1,7 @@
 #include "test/tools/prepared_support.hpp"
 
+#include "config/settings.hpp"
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>

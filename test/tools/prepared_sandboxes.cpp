@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/tools/prepared_support.hpp"
 #include "test/tools/sandbox_support.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "test/tools/system_support.hpp"
 
 namespace cmcp::test {

@@ -1,5 +1,8 @@
 #include "test/tools/system_support.hpp"
 
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
+
 #include <algorithm>
 #include <sstream>
 

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "files/trees.hpp"
 #include "http/file_gateway.hpp"
 #include "test/tools/sandbox_support.hpp"

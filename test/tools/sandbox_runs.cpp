@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "test/tools/sandbox_support.hpp"
 

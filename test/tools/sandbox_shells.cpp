@@ -1,5 +1,7 @@
 #include "test/tools/sandbox_support.hpp"
 
+#include "config/settings.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <iostream>

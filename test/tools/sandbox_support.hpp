@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "sandboxes/job_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "test/tools/system_support.hpp"

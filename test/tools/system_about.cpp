@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "files/workspace_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
 #include "test/tools/system_support.hpp"

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "test/tools/system_support.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/managers.hpp"
+#include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "runs/python_run.hpp"
 #include "sandbox/native_backend.hpp"

@@ -1,5 +1,7 @@
 #include "test/tools/web_support.hpp"
 
+#include "config/settings.hpp"
+
 using namespace cmcp;
 using namespace cmcp::test;
 

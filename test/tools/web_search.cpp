@@ -1,4 +1,5 @@
 #include "async/blocking_pool.hpp"
+#include "config/settings.hpp"
 #include "runs/run_admission.hpp"
 #include "test/tools/web_support.hpp"
 #include "web/search_provider.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/settings.hpp"
 #include "test/tools/system_support.hpp"
 #include "test/web/origin.hpp"
 

@@ -1,5 +1,7 @@
 #include "test/transport/http_fixture.hpp"
 
+#include "config/settings.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>

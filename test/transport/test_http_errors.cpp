@@ -1,5 +1,6 @@
 #include "test/transport/http_fixture.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 using namespace cmcp;

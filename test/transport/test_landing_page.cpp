@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/transport/http_fixture.hpp"
 

@@ -3,6 +3,7 @@
 #include "http/route.hpp"
 #include "http/signed_link.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/guarded.hpp"
 

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "http/refusal.hpp"
 #include "rest/byte_range.hpp"
 #include "rest/content_disposition.hpp"

@@ -1,5 +1,6 @@
 #include "transport/session_store.hpp"
 
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 
 #include <set>

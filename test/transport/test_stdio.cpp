@@ -1,6 +1,7 @@
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 
+#include "config/settings.hpp"
 #include "mcp/reserved_names.hpp"
 #include "posix/unique_fd.hpp"
 #include "transport/line_splitter.hpp"

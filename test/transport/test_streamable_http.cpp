@@ -1,5 +1,6 @@
 #include "test/transport/http_fixture.hpp"
 
+#include "config/settings.hpp"
 #include "store/session_records.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"

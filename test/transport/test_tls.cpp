@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/certificates.hpp"
 #include "test/support/log_lines.hpp"

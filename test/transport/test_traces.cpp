@@ -1,6 +1,7 @@
 #include "test/support/log_lines.hpp"
 #include "test/transport/http_fixture.hpp"
 
+#include "config/settings.hpp"
 #include "log/request_id.hpp"
 
 #include <mutex>

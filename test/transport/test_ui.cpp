@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "identity/identity_store.hpp"
 #include "identity/key_order.hpp"
 #include "secrets/rest_secrets.hpp"

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/upstream/upstream_stage.hpp"
 #include "upstream/reply_receiver.hpp"
 #include "upstream/tool_list.hpp"

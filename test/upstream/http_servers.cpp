@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "test/support/temporary_folder.hpp"
 #include "test/upstream/upstream_stage.hpp"
 

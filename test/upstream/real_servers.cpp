@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "posix/child_process.hpp"
 #include "posix/unique_fd.hpp"

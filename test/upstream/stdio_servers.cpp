@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "test/tools/sandbox_support.hpp"
 #include "upstream/stdio_link.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "sandbox/backend.hpp"

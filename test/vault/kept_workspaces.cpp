@@ -1,4 +1,5 @@
 #include "vault/kept_workspaces.hpp"
+#include "config/settings.hpp"
 #include "posix/bytes.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"

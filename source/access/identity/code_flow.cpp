@@ -1,5 +1,6 @@
 #include "identity/code_flow.hpp"
 
+#include "config/identity_settings.hpp"
 #include "identity/form_encoding.hpp"
 #include "identity/issuer_metadata.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -35,6 +36,8 @@ std::string parameters(const std::vector<std::pair<std::string_view, std::string
 }
 
 }  // namespace
+
+bool code_flow::possible() const { return !config_.auth_ui_client.empty() && fetch_ != nullptr; }
 
 awaitable<code_flow::endpoints> code_flow::endpoints_of(std::string issuer)
 {

@@ -1,16 +1,19 @@
 #pragma once
 
 #include "async/event.hpp"
-#include "config/settings.hpp"
 #include "identity/document_fetch.hpp"
 #include "text/random_id.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
+
+struct identity_settings;
 
 /// Lets a person log in at an authorization server and come back with a code (RFC 6749 section 4.1, with PKCE,
 /// RFC 7636, and the resource of RFC 8707). What was begun is kept by the state alone, which this process signs: nobody
@@ -37,14 +40,14 @@ public:
     };
 
     /// `now`: the time.
-    code_flow(const settings& config, document_fetch fetch,
+    code_flow(const identity_settings& config, document_fetch fetch,
               std::function<event::clock::time_point()> now = event::clock::now)
         : config_(config), fetch_(std::move(fetch)), now_(std::move(now)), key_(random_id(key_bytes))
     {
     }
 
     /// Whether this server has a name at authorization servers.
-    bool possible() const { return !config_.auth_ui_client.empty() && fetch_ != nullptr; }
+    bool possible() const;
 
     /// Throws std::runtime_error.
     awaitable<way> begin(std::string issuer, place here);
@@ -66,7 +69,7 @@ private:
     const std::string* issuer_of(std::string_view state, const place& here) const;
     std::string request_for(const answer& back, const place& here) const;
 
-    const settings& config_;
+    const identity_settings& config_;
     document_fetch fetch_;
     std::function<event::clock::time_point()> now_;
     std::string key_;

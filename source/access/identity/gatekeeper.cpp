@@ -1,5 +1,6 @@
 #include "identity/gatekeeper.hpp"
 
+#include "config/settings.hpp"
 #include "identity/identity_store.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"

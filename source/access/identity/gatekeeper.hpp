@@ -2,7 +2,6 @@
 
 #include "async/task_group.hpp"
 #include "config/networks.hpp"
-#include "config/settings.hpp"
 #include "identity/api_key.hpp"
 #include "identity/digest_memo.hpp"
 #include "identity/introspection.hpp"
@@ -11,17 +10,20 @@
 #include "identity/proofs.hpp"
 #include "identity/shared_logins.hpp"
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
 
 class identity_store;
+struct settings;
 
 /// Credentials as a request brings them.
 struct credentials {

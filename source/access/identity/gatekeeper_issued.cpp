@@ -1,9 +1,11 @@
+#include "config/settings.hpp"
 #include "identity/gatekeeper.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 // The part of gatekeeper that judges tokens of authorization servers.
 namespace cmcp {

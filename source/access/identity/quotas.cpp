@@ -1,5 +1,6 @@
 #include "identity/quotas.hpp"
 
+#include "config/settings.hpp"
 #include "identity/identity_store.hpp"
 #include "metrics/registry.hpp"
 

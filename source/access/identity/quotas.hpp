@@ -16,6 +16,7 @@
 namespace cmcp {
 
 class identity_store;
+struct settings;
 
 /// The limits of each principal: everybody's of the settings, in their place those of AUTH_QUOTAS, and in the place of
 /// both those of `container-mcp quota`, which count within a second. Io thread only.

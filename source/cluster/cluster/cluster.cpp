@@ -1,6 +1,9 @@
 #include "cluster/cluster.hpp"
 
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
+
+#include <utility>
 
 namespace cmcp {
 
@@ -14,6 +17,23 @@ void add_load(json::object& row, const json::object& load)
 }
 
 }  // namespace
+
+cluster::cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving)
+    : all(config),
+      link_key(config.link_key),
+      load(own.load),
+      links(std::make_shared<member_links>(executor, config)),
+      watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
+      places(all, watch, telling(moving)),
+      shared(config.cluster_directory.empty()
+                 ? nullptr
+                 : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
+      moves(executor, all, links, telling(std::move(moving)), shared.get()),
+      requests(all, links, places),
+      lists(executor, all, links),
+      calls(executor, config, all, places, links, lists, shared ? &shared->holdings() : nullptr)
+{
+}
 
 // A sandbox that was brought here is in the directory before anyone hears of it.
 moving_sandboxes cluster::telling(moving_sandboxes moving)

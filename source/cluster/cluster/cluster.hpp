@@ -17,27 +17,14 @@
 
 namespace cmcp {
 
+struct settings;
+
 /// This server's side of a cluster: whom it knows, what they tell each other, and the two ways to pass on what is not
 /// its own.
 struct cluster final : cluster_gateway {
     /// `config` names members, and must outlive this. Where sandboxes may move, members judge who is cut off and who is
     /// gone. Throws config_error.
-    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {})
-        : all(config),
-          link_key(config.link_key),
-          load(own.load),
-          links(std::make_shared<member_links>(executor, config)),
-          watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
-          places(all, watch, telling(moving)),
-          shared(config.cluster_directory.empty()
-                     ? nullptr
-                     : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-          moves(executor, all, links, telling(std::move(moving)), shared.get()),
-          requests(all, links, places),
-          lists(executor, all, links),
-          calls(executor, config, all, places, links, lists, shared ? &shared->holdings() : nullptr)
-    {
-    }
+    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {});
     cluster(const cluster&) = delete;
     cluster& operator=(const cluster&) = delete;
 

@@ -2,6 +2,7 @@
 
 #include "async/sized_work.hpp"
 #include "cluster/remote_observer.hpp"
+#include "config/settings.hpp"
 #include "http/member_caller.hpp"
 #include "jsonrpc/json_size.hpp"
 #include "jsonrpc/message.hpp"

@@ -8,13 +8,18 @@
 #include "cluster/member_request.hpp"
 #include "cluster/members.hpp"
 #include "cluster/shared_holdings.hpp"
-#include "config/settings.hpp"
 #include "mcp/other_nodes.hpp"
 
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// Single messages of MCP that another member answers, for clients of either era, of REST and of sessions.
 class member_calls final : public other_nodes {

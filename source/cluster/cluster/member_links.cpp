@@ -58,7 +58,7 @@ bool is_quiet(secure_stream& stream)
 
 }  // namespace
 
-member_links::member_links(asio::any_io_executor executor, const settings& config)
+member_links::member_links(asio::any_io_executor executor, const cluster_settings& config)
     : executor_(executor), trust_(config), reaper_(executor)
 {
 }

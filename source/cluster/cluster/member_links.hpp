@@ -15,6 +15,8 @@
 
 namespace cmcp {
 
+struct cluster_settings;
+
 /// what() is a sentence that names the member and says why it cannot be reached.
 struct member_unreachable : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -25,7 +27,7 @@ struct member_unreachable : std::runtime_error {
 class member_links : public std::enable_shared_from_this<member_links> {
 public:
     /// `config` must outlive this. Throws config_error.
-    member_links(asio::any_io_executor executor, const settings& config);
+    member_links(asio::any_io_executor executor, const cluster_settings& config);
 
     /// An open connection on which nothing is under way. Throws member_unreachable.
     awaitable<std::unique_ptr<secure_stream>> take(cluster_member to);

@@ -1,5 +1,7 @@
 #include "cluster/member_trust.hpp"
 
+#include "config/cluster_settings.hpp"
+#include "config/config_error.hpp"
 #include "log/log.hpp"
 
 #include <algorithm>
@@ -19,7 +21,7 @@ void check(const boost::system::error_code& failure, const char* setting, const 
                            "): name a PEM file as docs/cluster.md makes it");
 }
 
-std::shared_ptr<ssl::context> make_context(const settings& config)
+std::shared_ptr<ssl::context> make_context(const cluster_settings& config)
 {
     boost::system::error_code failure;
     auto fresh = std::make_shared<ssl::context>(ssl::context::tls_client);
@@ -41,7 +43,8 @@ bool same_time(const timespec& one, const timespec& other)
 
 }  // namespace
 
-member_trust::member_trust(const settings& config) : config_(config), read_at_(times()), context_(make_context(config))
+member_trust::member_trust(const cluster_settings& config)
+    : config_(config), read_at_(times()), context_(make_context(config))
 {
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
-
 #include <boost/asio/ssl/context.hpp>
 
 #include <memory>
@@ -11,11 +9,13 @@
 
 namespace cmcp {
 
+struct cluster_settings;
+
 /// The side of TLS that connects to members: shows CLUSTER_CERT, and believes certificates of CLUSTER_CA alone.
 class member_trust {
 public:
     /// `config` must outlive this. Throws config_error when a file cannot be used.
-    explicit member_trust(const settings& config);
+    explicit member_trust(const cluster_settings& config);
 
     /// Of the files as they are now; where those cannot be used, of the former ones, and the log tells why. A stream
     /// keeps what it was made with.
@@ -24,7 +24,7 @@ public:
 private:
     std::vector<timespec> times() const;
 
-    const settings& config_;
+    const cluster_settings& config_;
     std::vector<timespec> read_at_;
     std::shared_ptr<boost::asio::ssl::context> context_;
 };

@@ -1,5 +1,6 @@
 #include "cluster/members.hpp"
 
+#include "config/cluster_settings.hpp"
 #include "text/handles.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace cmcp {
 
 namespace {
 
-home_ring ring_of(const settings& config)
+home_ring ring_of(const cluster_settings& config)
 {
     std::vector<std::string> names;
     for (auto& each : read_members(config.cluster_members)) names.push_back(std::move(each.name));
@@ -17,7 +18,7 @@ home_ring ring_of(const settings& config)
 
 }  // namespace
 
-members::members(const settings& config) : homes_(ring_of(config))
+members::members(const cluster_settings& config) : homes_(ring_of(config))
 {
     for (auto& each : read_members(config.cluster_members)) {
         if (each.name == config.sandbox_node)

@@ -2,7 +2,6 @@
 
 #include "cluster/placement.hpp"
 #include "config/cluster_member.hpp"
-#include "config/settings.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,11 +9,13 @@
 
 namespace cmcp {
 
+struct cluster_settings;
+
 /// The servers that work as one (CLUSTER_MEMBERS). A handle leads to a member of this list or nowhere: no address is
 /// ever made of what a client sends.
 class members {
 public:
-    explicit members(const settings& config);
+    explicit members(const cluster_settings& config);
 
     const cluster_member& own() const { return own_; }
     const std::vector<cluster_member>& others() const { return others_; }

@@ -1,19 +1,23 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "directory/directory.hpp"
 #include "identity/shared_issuer_keys.hpp"
 
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
+
+struct server_settings;
 
 /// The key sets of authorization servers that any server of a cluster has fetched, each with the time of its fetch,
 /// signed with SANDBOX_LINK_KEY, because whoever writes into the directory must not make keys. Io thread only.
 class shared_issuers {
 public:
     /// Both must outlive this.
-    shared_issuers(directory& told_in, const settings& config) : directory_(told_in), config_(config) {}
+    shared_issuers(directory& told_in, const server_settings& config) : directory_(told_in), config_(config) {}
 
     shared_issuer_keys keys();  ///< must not outlive this
 
@@ -23,7 +27,7 @@ private:
     awaitable<> tell(std::string issuer, std::string document);
 
     directory& directory_;
-    const settings& config_;
+    const server_settings& config_;
 };
 
 /// The entry for a key set that was fetched then, in seconds since 1970. Pure.

@@ -1,6 +1,7 @@
 #include "cluster/shared_keys.hpp"
 
 #include "cluster/sealed_entry.hpp"
+#include "config/server_settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 

@@ -1,5 +1,7 @@
 #include "cluster/shared_knowledge.hpp"
 
+#include "config/settings.hpp"
+
 #include <utility>
 
 namespace cmcp {

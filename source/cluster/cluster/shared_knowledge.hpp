@@ -11,6 +11,8 @@
 
 namespace cmcp {
 
+struct settings;
+
 /// The server's part of what is in the directory.
 struct told_by_server {
     quotas& limits;  ///< count by the directory from now on; outlive the cluster

@@ -1,6 +1,7 @@
 #include "cluster/shared_quotas.hpp"
 
 #include "cluster/sealed_entry.hpp"
+#include "config/server_settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
@@ -52,7 +53,7 @@ std::optional<kept_limit> opened_limit(std::string_view key, std::string_view se
     return one;
 }
 
-shared_quotas::shared_quotas(directory& told_in, const settings& config, quotas& limits)
+shared_quotas::shared_quotas(directory& told_in, const server_settings& config, quotas& limits)
     : directory_(told_in), config_(config), limits_(limits)
 {
     directory_.listen([this](const std::string& text) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "directory/directory.hpp"
 #include "identity/identity_store.hpp"
 #include "identity/quotas.hpp"
@@ -11,8 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
+
+struct server_settings;
 
 /// The limits that administrators gave single principals at any server of a cluster: each server keeps all of them in
 /// its own store, and the latest change counts. In the directory they are signed with SANDBOX_LINK_KEY, because whoever
@@ -20,7 +22,7 @@ namespace cmcp {
 class shared_quotas {
 public:
     /// All must outlive this.
-    shared_quotas(directory& told_in, const settings& config, quotas& limits);
+    shared_quotas(directory& told_in, const server_settings& config, quotas& limits);
 
     /// Tells what changes here and takes what changes elsewhere, until it is cancelled.
     awaitable<> run();
@@ -37,7 +39,7 @@ private:
     std::vector<directory_command> missing_in(const rows& known_rows);
 
     directory& directory_;
-    const settings& config_;
+    const server_settings& config_;
     quotas& limits_;
     std::unique_ptr<identity_store> store_;
     std::int64_t version_ = -1;     // of the store, as it was told

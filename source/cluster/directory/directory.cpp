@@ -1,5 +1,7 @@
 #include "directory/directory.hpp"
 
+#include "config/cluster_settings.hpp"
+#include "config/config_error.hpp"
 #include "egress/tls_trust.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds first_pause(100), longest_pause(2000);
 
-directory_address address_from(const settings& config)
+directory_address address_from(const cluster_settings& config)
 {
     auto address = directory_address::read(config.cluster_directory);
     if (!address) throw config_error("CLUSTER_DIRECTORY is no redis:// or rediss:// address");
@@ -23,7 +25,7 @@ directory_address address_from(const settings& config)
 }
 
 // Servers with TLS ask for a certificate unless they are told otherwise, so the member shows its own.
-boost::asio::ssl::context trust_from(const settings& config, bool secure)
+boost::asio::ssl::context trust_from(const cluster_settings& config, bool secure)
 {
     if (!secure) return boost::asio::ssl::context(boost::asio::ssl::context::tls_client);
     auto context = make_client_context(config.cluster_ca);
@@ -41,7 +43,7 @@ void count(std::string_view outcome)
 
 }  // namespace
 
-directory::directory(asio::any_io_executor executor, const settings& config)
+directory::directory(asio::any_io_executor executor, const cluster_settings& config)
     : executor_(executor), address_(address_from(config)), tls_(trust_from(config, address_.secure)), tasks_(executor)
 {
 }

@@ -1,16 +1,18 @@
 #pragma once
 
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "directory/directory_link.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
+
+struct cluster_settings;
 
 /// How long the directory keeps what a server tells: longer than it takes that to tell everything again.
 inline constexpr auto told_for_seconds = "1800";
@@ -20,7 +22,7 @@ inline constexpr auto told_for_seconds = "1800";
 class directory {
 public:
     /// Throws config_error.
-    directory(asio::any_io_executor executor, const settings& config);
+    directory(asio::any_io_executor executor, const cluster_settings& config);
 
     awaitable<> run();  ///< keeps the connection, until it is cancelled
 

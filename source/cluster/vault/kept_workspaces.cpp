@@ -1,5 +1,6 @@
 #include "vault/kept_workspaces.hpp"
 
+#include "config/sandbox_settings.hpp"
 #include "posix/unique_fd.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "text/handles.hpp"
@@ -105,7 +106,8 @@ private:
     std::shared_ptr<sandbox_activities::entry> call_;
 };
 
-kept_workspaces::kept_workspaces(const settings& config, const workspaces& places, const snapshots::chunk_sealer& names)
+kept_workspaces::kept_workspaces(const sandbox_settings& config, const workspaces& places,
+                                 const snapshots::chunk_sealer& names)
     : config_(config), places_(places), names_(names), state_(std::make_shared<state>())
 {
 }

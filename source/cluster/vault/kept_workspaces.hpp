@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/event.hpp"
-#include "config/settings.hpp"
 #include "files/workspaces.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_places.hpp"
@@ -18,6 +17,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct sandbox_settings;
 
 /// The folder with a caller's `workspace`, and beside it `kept.json` and, where it was used since it was kept, `used`.
 /// Long outputs (`.outputs`) stay with their server. All calls block on the disk and throw std::system_error.
@@ -43,7 +44,7 @@ struct workspace_place {
 class kept_workspaces {
 public:
     /// `config` and `places` must outlive this.
-    kept_workspaces(const settings& config, const workspaces& places, const snapshots::chunk_sealer& names);
+    kept_workspaces(const sandbox_settings& config, const workspaces& places, const snapshots::chunk_sealer& names);
 
     static bool has(std::string_view handle);
     static std::string noun_of(std::string_view handle);  ///< for sentences and the log: "workspace", else "sandbox"
@@ -87,7 +88,7 @@ private:
 
     sandbox_record record_of(const std::string& handle, const workspace& of) const;
 
-    const settings& config_;
+    const sandbox_settings& config_;
     const workspaces& places_;
     snapshots::chunk_sealer names_;
     std::map<std::string, std::string> principals_;  // by handle

@@ -1,5 +1,6 @@
 #include "vault/sandbox_bucket.hpp"
 
+#include "config/cluster_settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "sealing/bad_snapshot.hpp"
@@ -70,7 +71,7 @@ std::string key_bytes(const std::string& hex)
 
 }  // namespace
 
-sandbox_bucket::sandbox_bucket(asio::any_io_executor executor, const settings& config)
+sandbox_bucket::sandbox_bucket(asio::any_io_executor executor, const cluster_settings& config)
     : objects_(std::move(executor), object_store_options::of(config)), sealer_(key_bytes(config.snapshot_key))
 {
 }

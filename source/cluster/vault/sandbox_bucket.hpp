@@ -13,6 +13,8 @@
 
 namespace cmcp {
 
+struct cluster_settings;
+
 /// The owner of a sandbox. Each one after the first has made a claim with the next epoch.
 struct sandbox_claim {
     std::uint64_t epoch = 0;  ///< 0: nobody has claimed it
@@ -27,7 +29,7 @@ struct sandbox_claim {
 class sandbox_bucket {
 public:
     /// SNAPSHOT_STORE and SNAPSHOT_KEY. Throws config_error.
-    sandbox_bucket(asio::any_io_executor executor, const settings& config);
+    sandbox_bucket(asio::any_io_executor executor, const cluster_settings& config);
 
     awaitable<sandbox_claim> owner_of(std::string handle);
     awaitable<bool> claim(std::string handle, sandbox_claim as);  ///< false: another one has this epoch

@@ -1,5 +1,6 @@
 #include "vault/sandbox_vault.hpp"
 
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "posix/unique_fd.hpp"

@@ -3,7 +3,6 @@
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "files/workspaces.hpp"
 #include "kernels/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
@@ -12,6 +11,9 @@
 #include "vault/passing_chunks.hpp"
 #include "vault/sandbox_bucket.hpp"
 
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,9 +22,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// Keeps sandboxes in object storage while they are used, and brings those here whose server is gone. A sandbox has one
 /// owner at a time, by the claims in the bucket. A caller's workspace is kept in the same way, under a handle of its

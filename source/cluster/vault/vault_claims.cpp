@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "vault/sandbox_vault.hpp"
 

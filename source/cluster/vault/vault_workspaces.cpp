@@ -1,4 +1,5 @@
 #include "async/uncancelled.hpp"
+#include "config/settings.hpp"
 #include "files/file_error.hpp"
 #include "files/trees.hpp"
 #include "log/log.hpp"

@@ -82,7 +82,7 @@ void explain_not_found(run_outcome& outcome, const std::string& hint)
 
 }  // namespace
 
-bash_manager::bash_manager(const settings& config, runner runs)
+bash_manager::bash_manager(const execution_settings& config, runner runs)
     : terms_(run_terms::of_commands(config)),
       hint_(allowed_hint(terms_.programs)),
       absent_(not_installed(terms_.programs)),

@@ -6,10 +6,12 @@
 
 namespace cmcp {
 
+struct execution_settings;
+
 /// The whole policy of shell commands: which programs there are, limits, how bash is started.
 class bash_manager {
 public:
-    bash_manager(const settings& config, runner runs);
+    bash_manager(const execution_settings& config, runner runs);
 
     /// Runs `command` in bash. stdout and stderr are text; see runner for the rest.
     awaitable<run_outcome> run(caller who, request_io& io, std::string command, run_options options);

@@ -1,6 +1,7 @@
 #include "runs/file_viewer.hpp"
 
 #include "charset/guess_charset.hpp"
+#include "config/execution_settings.hpp"
 #include "files/file_error.hpp"
 #include "files/file_policy.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -134,7 +135,7 @@ std::vector<std::string> page_arguments(std::size_t page, std::string form)
 
 }  // namespace
 
-file_viewer::file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission,
+file_viewer::file_viewer(const execution_settings& config, sandbox::backend& backend, run_admission& admission,
                          blocking_pool& pool)
     : interpreter_(config.python_interpreter), backend_(backend), admission_(admission), pool_(pool)
 {

@@ -2,7 +2,6 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
@@ -13,6 +12,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct execution_settings;
 
 /// An image that a model can be shown.
 struct shown_image {
@@ -33,7 +34,8 @@ struct file_view {
 class file_viewer {
 public:
     /// All must outlive this.
-    file_viewer(const settings& config, sandbox::backend& backend, run_admission& admission, blocking_pool& pool);
+    file_viewer(const execution_settings& config, sandbox::backend& backend, run_admission& admission,
+                blocking_pool& pool);
 
     /// `page` counts from 1: pages of PDF, of tables fifty rows each. Throws file_error.
     awaitable<file_view> view(std::string caller, std::string name, std::string bytes, std::size_t page);

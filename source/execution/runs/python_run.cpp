@@ -1,5 +1,6 @@
 #include "runs/python_run.hpp"
 
+#include "config/execution_settings.hpp"
 #include "wire/python_start.hpp"
 
 #include <algorithm>
@@ -84,12 +85,12 @@ void run_python(sandbox::run_request& request, python_home home, const std::stri
     request.script = std::move(code);
 }
 
-python_manager::python_manager(const settings& config, runner runs)
+python_manager::python_manager(const execution_settings& config, runner runs)
     : interpreter_(config.python_interpreter), terms_(run_terms::of_python(config)), runs_(runs)
 {
 }
 
-sandbox::zygote_options python_manager::zygote(const settings& config, std::string path)
+sandbox::zygote_options python_manager::zygote(const execution_settings& config, std::string path)
 {
     sandbox::zygote_options options;
     options.path = std::move(path);

@@ -11,6 +11,8 @@
 
 namespace cmcp {
 
+struct execution_settings;
+
 /// Python text to stand before the programs of scripts and of kernels: values as JSON, exit values, streams.
 extern const std::string_view python_common;
 
@@ -41,7 +43,7 @@ void run_python(sandbox::run_request& request, python_home home, const std::stri
 /// The policy of Python runs in a workspace: interpreter, programs and limits.
 class python_manager {
 public:
-    python_manager(const settings& config, runner runs);
+    python_manager(const execution_settings& config, runner runs);
 
     /// Runs `code` as a script. run_outcome::end.result is the JSON text of the variable `_`, empty when it has none.
     awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
@@ -51,7 +53,7 @@ public:
     blocking_pool& pool() const { return runs_.pool(); }
 
     /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
-    static sandbox::zygote_options zygote(const settings& config, std::string path);
+    static sandbox::zygote_options zygote(const execution_settings& config, std::string path);
 
 private:
     std::string interpreter_;

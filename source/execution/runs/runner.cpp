@@ -1,5 +1,6 @@
 #include "runs/runner.hpp"
 
+#include "config/execution_settings.hpp"
 #include "files/file_path.hpp"
 #include "files/file_root.hpp"
 #include "metrics/registry.hpp"
@@ -150,7 +151,7 @@ void forget_refusals_of_none(run_outcome& outcome)
     std::erase_if(outcome.end.denied, [&](const std::string& each) { return each.starts_with(full); });
 }
 
-sandbox::program_view allowed_programs(const settings& config)
+sandbox::program_view allowed_programs(const execution_settings& config)
 {
     const auto& names = config.bash_allowed_commands;
     sandbox::program_view view;
@@ -244,7 +245,7 @@ std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chr
     return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(milliseconds)));
 }
 
-sandbox::run_limits common_limits(const settings& config)
+sandbox::run_limits common_limits(const execution_settings& config)
 {
     sandbox::run_limits limits;
     limits.memory = config.memory_limit;
@@ -260,20 +261,20 @@ sandbox::run_limits common_limits(const settings& config)
 
 namespace {
 
-std::chrono::milliseconds longest_of_jobs(const settings& config)
+std::chrono::milliseconds longest_of_jobs(const execution_settings& config)
 {
     return config.enable_sandbox ? config.job_timeout_max : std::chrono::milliseconds(0);
 }
 
 }  // namespace
 
-run_terms run_terms::of_commands(const settings& config)
+run_terms run_terms::of_commands(const execution_settings& config)
 {
     return {allowed_programs(config), common_limits(config),   config.bash_timeout_default,
             config.bash_timeout_max,  longest_of_jobs(config), "BASH_TIMEOUT_MAX"};
 }
 
-run_terms run_terms::of_python(const settings& config)
+run_terms run_terms::of_python(const execution_settings& config)
 {
     run_terms terms{allowed_programs(config),  common_limits(config),   config.python_timeout_default,
                     config.python_timeout_max, longest_of_jobs(config), "PYTHON_TIMEOUT_MAX"};

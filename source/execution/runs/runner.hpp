@@ -2,7 +2,6 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "files/workspaces.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
@@ -11,12 +10,15 @@
 #include "sandbox/backend.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace cmcp {
+
+struct execution_settings;
 
 /// The wishes of a caller for a run, beside its code.
 struct run_options {
@@ -89,12 +91,12 @@ std::chrono::milliseconds chosen_timeout(std::optional<double> seconds, std::chr
                                          std::chrono::milliseconds most);
 
 /// The limits that commands and Python runs share.
-sandbox::run_limits common_limits(const settings& config);
+sandbox::run_limits common_limits(const execution_settings& config);
 
 /// The programs, limits and times of a kind of runs.
 struct run_terms {
-    static run_terms of_commands(const settings& config);
-    static run_terms of_python(const settings& config);
+    static run_terms of_commands(const execution_settings& config);
+    static run_terms of_python(const execution_settings& config);
 
     /// Sets programs, limits and the wall time that the caller asked for.
     void apply(sandbox::run_request& request, const run_options& options) const;

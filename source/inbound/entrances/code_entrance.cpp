@@ -2,6 +2,7 @@
 
 #include "async/memory_budget.hpp"
 #include "async/task_group.hpp"
+#include "config/settings.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
 #include "identity/gatekeeper.hpp"

@@ -2,6 +2,7 @@
 
 #include "async/loop_delay.hpp"
 #include "async/task_group.hpp"
+#include "config/settings.hpp"
 #include "entrances/housekeeping.hpp"
 #include "entrances/side_entrance.hpp"
 #include "http/authenticator.hpp"

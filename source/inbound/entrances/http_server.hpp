@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "http/bound_address.hpp"
 #include "http/gateways.hpp"
 #include "http/health.hpp"
@@ -12,6 +11,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// The HTTP side as a whole: listener, connections, guard, routes /mcp, /sse, /messages, REST, /healthz and /livez.
 class http_server {

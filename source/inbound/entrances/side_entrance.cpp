@@ -2,6 +2,7 @@
 
 #include "async/deadline_wheel.hpp"
 #include "config/cluster_member.hpp"
+#include "config/settings.hpp"
 #include "http/member_caller.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "http/authenticator.hpp"
 
+#include "config/settings.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/route.hpp"
 #include "http/signed_link.hpp"

@@ -12,6 +12,8 @@
 
 namespace cmcp {
 
+struct settings;
+
 /// The caller of a request: by the credentials of its header, by a signed link, or anybody where nobody has a name.
 class authenticator {
 public:

@@ -1,15 +1,18 @@
 #pragma once
 
 #include "async/event.hpp"
-#include "config/settings.hpp"
 #include "http/http_request.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace cmcp {
+
+struct http_settings;
 
 /// Browsers that have sent a token once and hold a cookie in its place, which no script can read. The token stays here
 /// and is judged with each request, so its end ends the login, as does the end of the server. Bounded; io thread only.
@@ -26,7 +29,7 @@ public:
     };
 
     /// `config` must outlive this. `now`: the time.
-    explicit browser_logins(const settings& config, std::function<clock::time_point()> now = clock::now)
+    explicit browser_logins(const http_settings& config, std::function<clock::time_point()> now = clock::now)
         : config_(config), now_(std::move(now))
     {
     }
@@ -46,7 +49,7 @@ private:
     std::string key_in(const http_request& request) const;
     void forget_idle(clock::time_point now);
 
-    const settings& config_;
+    const http_settings& config_;
     std::function<clock::time_point()> now_;
     std::unordered_map<std::string, entry> entries_;  // by the digest of the cookie
 };

@@ -1,6 +1,7 @@
 #include "http/connection.hpp"
 
 #include "async/asio.hpp"
+#include "config/http_settings.hpp"
 #include "http/body_stream.hpp"
 #include "http/connection_opening.hpp"
 #include "http/long_body.hpp"
@@ -188,6 +189,17 @@ awaitable<> open_and_serve(std::shared_ptr<client_socket> peer, std::shared_ptr<
 }
 
 }  // namespace
+
+connection_context::connection_context(const http_settings& by, const request_guard& guards, const router& routing,
+                                       std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
+    : config(by),
+      guard(guards),
+      routes(routing),
+      proxies(by.trusted_proxies),
+      deadlines(std::move(wheel)),
+      budget(std::move(memory))
+{
+}
 
 void connection_context::close_idle()
 {

@@ -4,7 +4,6 @@
 #include "async/blocking_pool.hpp"
 #include "async/deadline_wheel.hpp"
 #include "async/memory_budget.hpp"
-#include "config/settings.hpp"
 #include "http/login_holds.hpp"
 #include "http/member_gateway.hpp"
 #include "http/request_guard.hpp"
@@ -20,31 +19,26 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
 
 class quotas;
+struct http_settings;
 
 /// The state that the connections of one server share.
 struct connection_context {
-    connection_context(const settings& limits, const request_guard& guards, const router& routing,
-                       std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory)
-        : config(limits),
-          guard(guards),
-          routes(routing),
-          proxies(limits.trusted_proxies),
-          deadlines(std::move(wheel)),
-          budget(std::move(memory))
-    {
-    }
+    connection_context(const http_settings& by, const request_guard& guards, const router& routing,
+                       std::shared_ptr<deadline_wheel> wheel, std::shared_ptr<memory_budget> memory);
 
     /// A line of the log and a record with the answer's sentence, unless there are many.
     void note_refused_login(const http_request& request, std::string_view sentence);
     void close_idle();   ///< ends the connections of which no request has begun to arrive
     void settle_logs();  ///< to be called from time to time
 
-    const settings& config;
+    const http_settings& config;
     const request_guard& guard;
     const router& routes;
     const trusted_proxies proxies;

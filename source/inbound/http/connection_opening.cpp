@@ -1,5 +1,6 @@
 #include "http/connection_opening.hpp"
 
+#include "config/http_settings.hpp"
 #include "config/networks.hpp"
 #include "http/forwarded_client.hpp"
 #include "http/http_reply.hpp"

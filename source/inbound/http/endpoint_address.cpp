@@ -1,5 +1,6 @@
 #include "http/endpoint_address.hpp"
 
+#include "config/http_settings.hpp"
 #include "text/ascii.hpp"
 
 #include <boost/url/parse.hpp>
@@ -73,7 +74,7 @@ std::string endpoint_address(const http_request& request, const std::string& pub
 }
 
 // A proxy in front may be one that nobody has named, and still send the Host that its client has sent.
-bool is_secure(const http_request& request, const settings& config)
+bool is_secure(const http_request& request, const http_settings& config)
 {
     if (request.secure) return true;
     const auto parsed = boost::urls::parse_uri(config.public_url);
@@ -81,7 +82,7 @@ bool is_secure(const http_request& request, const settings& config)
            equal_ignoring_case(request.header("host").value_or(""), std::string_view(parsed->encoded_authority()));
 }
 
-std::string address_used(const http_request& request, const settings& config)
+std::string address_used(const http_request& request, const http_settings& config)
 {
     if (!config.public_url.empty()) return without_end_slashes(config.public_url);
     const auto host = request.forwarded_host.empty() ? request.header("host").value_or("") : request.forwarded_host;

@@ -1,6 +1,7 @@
 #include "http/long_body.hpp"
 
 #include "audit/sink.hpp"
+#include "config/http_settings.hpp"
 #include "http/route.hpp"
 #include "jsonrpc/canonical_json.hpp"
 #include "jsonrpc/json_reader.hpp"
@@ -119,7 +120,7 @@ struct watch_for_end {
 
 }  // namespace
 
-jsonrpc::decode_limits decode_limits_of(const settings& config)
+jsonrpc::decode_limits decode_limits_of(const http_settings& config)
 {
     jsonrpc::decode_limits limits;
     limits.depth = config.json_depth;
@@ -134,8 +135,8 @@ bool has_long_body(const http_request& request)
            request.target->takes_long_json;
 }
 
-awaitable<bool> read_long_body(client_socket& peer, http_request& request, blocking_pool& pool, const settings& config,
-                               memory_budget& budget)
+awaitable<bool> read_long_body(client_socket& peer, http_request& request, blocking_pool& pool,
+                               const http_settings& config, memory_budget& budget)
 {
     const auto limits = decode_limits_of(config);
     const memory_share memory(budget.of(request.principal), request.body.size());

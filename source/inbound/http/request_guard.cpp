@@ -1,4 +1,5 @@
 #include "http/request_guard.hpp"
+#include "config/http_settings.hpp"
 #include "http/relayed_fields.hpp"
 #include "http/route.hpp"
 #include "text/ascii.hpp"
@@ -123,7 +124,7 @@ bool from_another_page(const http_request& request)
     return !link || (request.method != "GET" && request.method != "HEAD");
 }
 
-request_guard::request_guard(const settings& config, const authenticator& logins)
+request_guard::request_guard(const http_settings& config, const authenticator& logins)
     : config_(config), logins_(logins), public_origin_(origin_of(config.public_url))
 {
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/authenticator.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
@@ -10,6 +9,8 @@
 #include <string_view>
 
 namespace cmcp {
+
+struct http_settings;
 
 /// Whether a browser says that a page of another site, or of another port or name of this site, causes the request, and
 /// not a person who follows a link.
@@ -21,7 +22,7 @@ bool from_another_page(const http_request& request);
 class request_guard {
 public:
     /// Both must outlive this.
-    request_guard(const settings& config, const authenticator& logins);
+    request_guard(const http_settings& config, const authenticator& logins);
 
     /// The answer that ends the request, or nothing when the request may go on; fills `who` and `principal` then. The
     /// router has placed the request. Where `login_pending` is set: await logins().settle(), and check again.
@@ -44,7 +45,7 @@ private:
     std::optional<http_reply> check_media(const http_request& request) const;
     http_reply preflight(const http_request& request) const;
 
-    const settings& config_;
+    const http_settings& config_;
     const authenticator& logins_;
     std::string public_origin_;  ///< of MCP_PUBLIC_URL; empty: none
 };

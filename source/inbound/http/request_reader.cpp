@@ -1,5 +1,6 @@
 #include "http/request_reader.hpp"
 
+#include "config/http_settings.hpp"
 #include "http/body_stream.hpp"
 #include "http/member_caller.hpp"
 #include "http/raw_header.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/memory_budget.hpp"
-#include "config/settings.hpp"
 #include "http/client_socket.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
@@ -12,11 +11,15 @@
 #include "http/trusted_proxies.hpp"
 #include "identity/digest_memo.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cmcp {
+
+struct http_settings;
 
 /// Reads the next request of a connection within the limits of size and time.
 class request_reader {
@@ -28,7 +31,7 @@ public:
     };
 
     /// `members`: the names of certificates whose owners are believed for whom they ask; null: none.
-    request_reader(client_socket& peer, const settings& limits, memory_budget& budget, const request_guard& guard,
+    request_reader(client_socket& peer, const http_settings& limits, memory_budget& budget, const request_guard& guard,
                    const router& routes, const trusted_proxies& proxies,
                    const std::vector<std::string>* members = nullptr)
         : peer_(peer),
@@ -62,7 +65,7 @@ private:
     outcome refuse(http_reply& refusal, request_parser::state progress, const request_parser& parser) const;
 
     client_socket& peer_;
-    const settings& limits_;
+    const http_settings& limits_;
     memory_budget& budget_;
     const request_guard& guard_;
     const router& routes_;

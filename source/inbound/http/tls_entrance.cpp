@@ -25,7 +25,7 @@ void count_handshake(const char* result)
 
 }  // namespace
 
-tls_entrance::tls_entrance(const settings& config) : certificate_(config), threads_(handshake_threads()) {}
+tls_entrance::tls_entrance(const http_settings& config) : certificate_(config), threads_(handshake_threads()) {}
 
 awaitable<bool> tls_entrance::admit(std::shared_ptr<client_socket> peer, std::chrono::milliseconds patience)
 {

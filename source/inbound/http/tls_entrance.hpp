@@ -10,11 +10,13 @@
 
 namespace cmcp {
 
+struct http_settings;
+
 /// Where connections become TLS. The steps of a handshake are on threads of their own, because a signature takes longer
 /// than the answer to a small request; client addresses share the threads fairly.
 class tls_entrance {
 public:
-    explicit tls_entrance(const settings& config);
+    explicit tls_entrance(const http_settings& config);
 
     /// The handshake on a connection whose deadline is set, and on which its first bytes have been read over: the peer
     /// is in TLS afterwards. False: it failed. `patience`: after it no step is begun any more.

@@ -1,5 +1,6 @@
 #include "pages/landing_page.hpp"
 
+#include "config/settings.hpp"
 #include "http/endpoint_address.hpp"
 #include "text/ascii.hpp"
 #include "text/html.hpp"

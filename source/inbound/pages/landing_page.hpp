@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/health.hpp"
 #include "http/router.hpp"
 #include "jsonrpc/json.hpp"
@@ -9,6 +8,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// GET / for browsers: a description of the server, its state, and how to connect a client to the browser's address.
 /// `ready` and `details` as for /healthz; the latter are shown where no token is asked for. `config` must outlive the

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "http/cookies.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/request_record.hpp"

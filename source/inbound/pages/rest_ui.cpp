@@ -1,4 +1,5 @@
 #include "config/cluster_member.hpp"
+#include "config/settings.hpp"
 #include "http/route.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "pages/page_files.hpp"

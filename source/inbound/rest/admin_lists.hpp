@@ -9,9 +9,11 @@
 
 namespace cmcp {
 
+struct http_settings;
+
 /// The means of the routes below /admin.
 struct admin_pages {
-    const settings& config;
+    const http_settings& config;
     admin_sources from;
 };
 using admin_pages_ptr = std::shared_ptr<admin_pages>;

@@ -1,4 +1,5 @@
 #include "administration/admin_sessions.hpp"
+#include "config/http_settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "rest/admin_lists.hpp"
@@ -289,7 +290,7 @@ admin_connections connections_of(const admin_sources& from)
     return known;
 }
 
-void add_admin_routes(router& routes, const settings& config, admin_sources sources)
+void add_admin_routes(router& routes, const http_settings& config, admin_sources sources)
 {
     const auto self = std::make_shared<admin_pages>(admin_pages{config, std::move(sources)});
     for (const auto& each : admin_table)

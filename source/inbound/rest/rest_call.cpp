@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/canceller.hpp"
 #include "async/sized_work.hpp"
+#include "config/settings.hpp"
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "mcp/server_core.hpp"
 
@@ -9,6 +8,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// Takes the body, which is a JSON object or empty. Returns the refusal of another one.
 std::optional<http_reply> read_arguments(http_request& request, std::size_t depth, json::object& into);

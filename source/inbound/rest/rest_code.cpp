@@ -1,5 +1,7 @@
 #include "async/sized_work.hpp"
+#include "config/settings.hpp"
 #include "http/authenticator.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/code_tools.hpp"
 #include "mcp/result_budget.hpp"

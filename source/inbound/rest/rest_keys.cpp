@@ -1,4 +1,5 @@
 #include "administration/admin_change.hpp"
+#include "config/server_settings.hpp"
 #include "identity/key_order.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "rest/rest_routes.hpp"
@@ -161,7 +162,7 @@ route_operation describe_key_route(const key_route& of)
 
 }  // namespace
 
-void add_key_routes(router& routes, const settings& config)
+void add_key_routes(router& routes, const server_settings& config)
 {
     const open_store store = opened_at_first_use<identity_store>(identity_store::file_in(config.sandbox_root));
     for (const auto& each : key_table)

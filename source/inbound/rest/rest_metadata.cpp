@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "http/authenticator.hpp"
 #include "http/endpoint_address.hpp"
 #include "identity/jose.hpp"

@@ -2,7 +2,6 @@
 
 #include "administration/admin_events.hpp"
 #include "administration/admin_nodes.hpp"
-#include "config/settings.hpp"
 #include "http/admin_gateway.hpp"
 #include "http/authenticator.hpp"
 #include "http/cluster_gateway.hpp"
@@ -18,7 +17,13 @@
 #include "mcp/server_core.hpp"
 #include "transport/session_store.hpp"
 
+#include <cstddef>
+
 namespace cmcp {
+
+struct http_settings;
+struct server_settings;
+struct settings;
 
 // Each REST route is a file with such a function, and a line in http_server.cpp. References must outlive the routes.
 
@@ -68,7 +73,7 @@ struct admin_sources {
     cluster_gateway* cluster = nullptr;  ///< null: this server is alone
 };
 admin_connections connections_of(const admin_sources& from);
-void add_admin_routes(router& routes, const settings& config, admin_sources sources);
+void add_admin_routes(router& routes, const http_settings& config, admin_sources sources);
 
 /// POST /admin/acts: an act of administration by a command of the program, {method, concerns, by}, goes into the audit.
 /// Before the routes of /admin, whose last one takes what is left.
@@ -83,7 +88,7 @@ void add_copy_route(router& routes, admin_gateway& server);
 void add_member_routes(router& routes, cluster_gateway& all);
 
 /// /admin/keys and /admin/quotas, for administrators. Before add_admin_routes(), which takes the rest of /admin.
-void add_key_routes(router& routes, const settings& config);
+void add_key_routes(router& routes, const server_settings& config);
 
 /// /ui and below: one page that shows what /admin says. It needs the routes of add_docs_route(), too, with which it
 /// shares a file.

@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "http/authenticator.hpp"
 #include "mcp/arguments/lenient_arguments.hpp"
 #include "rest/rest_call.hpp"

@@ -1,5 +1,6 @@
 #include "tls/make_tls_context.hpp"
 
+#include "config/http_settings.hpp"
 #include "text/encodings.hpp"
 #include "tls/tls_problem.hpp"
 
@@ -52,7 +53,7 @@ void check(bool good, const std::string& what, std::string_view advice)
 // Nobody is there to type a password.
 int no_password(char*, int, int, void*) { return -1; }
 
-void use_pair(SSL_CTX* context, const settings& config)
+void use_pair(SSL_CTX* context, const http_settings& config)
 {
     constexpr auto about_certificate =
         "name a PEM file that holds the server's certificate, and behind it those of its issuers";
@@ -69,7 +70,7 @@ void use_pair(SSL_CTX* context, const settings& config)
 }
 
 // The name of the rules by which a client was verified: sessions of other rules are not resumed.
-void name_sessions(SSL_CTX* context, const settings& config)
+void name_sessions(SSL_CTX* context, const http_settings& config)
 {
     std::ifstream authorities(config.tls_client_ca, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(authorities), {}};
@@ -78,7 +79,7 @@ void name_sessions(SSL_CTX* context, const settings& config)
                                      static_cast<unsigned>(name.size()));
 }
 
-void ask_clients(SSL_CTX* context, const settings& config)
+void ask_clients(SSL_CTX* context, const http_settings& config)
 {
     name_sessions(context, config);
     if (config.tls_client_auth == "off") return;
@@ -144,7 +145,7 @@ void keep_sessions(SSL_CTX* context, ticket_keys& tickets)
     ::SSL_CTX_set_tlsext_ticket_key_evp_cb(context, ticket_key);
 }
 
-void set_rules(SSL_CTX* context, const settings& config)
+void set_rules(SSL_CTX* context, const http_settings& config)
 {
     SSL_CTX_set_min_proto_version(context, config.tls_min == "1.2" ? TLS1_2_VERSION : TLS1_3_VERSION);
     ::SSL_CTX_set_cipher_list(context, ciphers_of_1_2);
@@ -172,7 +173,7 @@ void note_time(tls_context& into)
 
 }  // namespace
 
-std::shared_ptr<const tls_context> make_tls_context(const settings& config, std::shared_ptr<ticket_keys> tickets)
+std::shared_ptr<const tls_context> make_tls_context(const http_settings& config, std::shared_ptr<ticket_keys> tickets)
 {
     auto fresh = std::make_shared<tls_context>();
     fresh->handle.reset(::SSL_CTX_new(::TLS_server_method()));

@@ -1,5 +1,6 @@
 #include "tls/server_certificate.hpp"
 
+#include "config/http_settings.hpp"
 #include "log/log.hpp"
 #include "tls/make_tls_context.hpp"
 
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::hours ticket_period(2);
 
-std::vector<fs::path> files_of(const settings& config)
+std::vector<fs::path> files_of(const http_settings& config)
 {
     std::vector<fs::path> files{config.tls_cert, config.tls_key};
     if (!config.tls_client_ca.empty()) files.push_back(config.tls_client_ca);
@@ -29,7 +30,7 @@ bool server_certificate::file_state::operator==(const file_state& other) const
            written.tv_sec == other.written.tv_sec && written.tv_nsec == other.written.tv_nsec;
 }
 
-server_certificate::server_certificate(const settings& config)
+server_certificate::server_certificate(const http_settings& config)
     : config_(config), tickets_(std::make_shared<ticket_keys>(ticket_period))
 {
     const auto places = folders(config);
@@ -88,7 +89,7 @@ void server_certificate::look()
     if (settled && looked_at_ != read_at_) reload();
 }
 
-std::vector<std::string> server_certificate::folders(const settings& config)
+std::vector<std::string> server_certificate::folders(const http_settings& config)
 {
     std::vector<std::string> all;
     if (config.tls_cert.empty()) return all;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "tls/openssl_handles.hpp"
 #include "tls/ticket_keys.hpp"
 
@@ -12,6 +11,8 @@
 #include <sys/stat.h>
 
 namespace cmcp {
+
+struct http_settings;
 
 /// what() names the setting and its file, and says what to do.
 struct certificate_problem : std::runtime_error {
@@ -30,7 +31,7 @@ struct tls_context {
 class server_certificate {
 public:
     /// `config` must outlive this. Throws certificate_problem.
-    explicit server_certificate(const settings& config);
+    explicit server_certificate(const http_settings& config);
 
     std::shared_ptr<const tls_context> context() const { return context_; }
 
@@ -44,7 +45,7 @@ public:
     void look();
 
     /// The folders from which files are read, symbolic links followed too, for a process that confines itself.
-    static std::vector<std::string> folders(const settings& config);
+    static std::vector<std::string> folders(const http_settings& config);
 
 private:
     struct file_state {
@@ -58,7 +59,7 @@ private:
     states seen() const;
     void read();
 
-    const settings& config_;
+    const http_settings& config_;
     std::shared_ptr<ticket_keys> tickets_;
     std::shared_ptr<const tls_context> context_;
     states read_at_, looked_at_;

@@ -1,5 +1,6 @@
 #include "transport/http_sse.hpp"
 
+#include "config/settings.hpp"
 #include "http/endpoint_address.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"

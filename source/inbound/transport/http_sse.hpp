@@ -1,11 +1,12 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/router.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/session_store.hpp"
 
 namespace cmcp {
+
+struct settings;
 
 /// GET /sse and POST /messages: the transport of 2024-11-05. The stream is the session: when it closes, the requests
 /// end, because nobody could be told their results.

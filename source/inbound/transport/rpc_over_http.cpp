@@ -1,5 +1,6 @@
 #include "transport/rpc_over_http.hpp"
 
+#include "config/settings.hpp"
 #include "http/authenticator.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"

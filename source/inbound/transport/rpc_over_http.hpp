@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
 #include "jsonrpc/message.hpp"
@@ -8,9 +7,13 @@
 #include "transport/session_store.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// The types that a client's Accept header lets it be sent. Without the header, or with */*, both.
 struct accepted_types {

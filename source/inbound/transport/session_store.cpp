@@ -1,5 +1,6 @@
 #include "transport/session_store.hpp"
 
+#include "config/http_settings.hpp"
 #include "config/networks.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -107,7 +108,7 @@ std::shared_ptr<event_stream> http_session::find_stream(asio::any_io_executor ex
     return past;
 }
 
-session_store::session_store(asio::any_io_executor executor, const settings& config,
+session_store::session_store(asio::any_io_executor executor, const http_settings& config,
                              std::shared_ptr<memory_budget> budget, limit_of_principal of_principal,
                              handle_maker handles, const std::filesystem::path& file)
     : executor_(std::move(executor)),

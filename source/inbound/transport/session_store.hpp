@@ -23,6 +23,7 @@
 namespace cmcp {
 
 class session_store;
+struct http_settings;
 
 /// A session of the older revisions as the HTTP transports keep it.
 struct http_session final : canceller, std::enable_shared_from_this<http_session> {
@@ -70,7 +71,7 @@ public:
     /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER. `handles`
     /// makes the ids of sessions, `ses_<node>_…`. `file` keeps those of streamable HTTP for the next process; empty:
     /// none.
-    session_store(asio::any_io_executor executor, const settings& config,
+    session_store(asio::any_io_executor executor, const http_settings& config,
                   std::shared_ptr<memory_budget> budget = std::make_shared<memory_budget>(),
                   limit_of_principal of_principal = {}, handle_maker handles = handle_maker({}),
                   const std::filesystem::path& file = {});
@@ -132,7 +133,7 @@ private:
     bool keep_uses(clock::time_point now, clock::duration older_than, std::size_t most = 500);  // false: there are more
 
     asio::any_io_executor executor_;
-    const settings& config_;
+    const http_settings& config_;
     std::shared_ptr<memory_budget> budget_;
     limit_of_principal of_principal_;
     handle_maker handles_;

@@ -1,6 +1,7 @@
 #include "transport/stdio.hpp"
 
 #include "async/task_group.hpp"
+#include "config/http_settings.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"
 #include "log/request_id.hpp"
@@ -275,7 +276,7 @@ outgoing refusal_of_long_line()
                                         "Invalid request: the line is longer than HTTP_MAX_BODY_MB allows"));
 }
 
-awaitable<> serve_stdio(server_core& core, const settings& config, int input, int output,
+awaitable<> serve_stdio(server_core& core, const http_settings& config, int input, int output,
                         std::function<void()> input_ended)
 {
     ignore_broken_pipes();
@@ -293,8 +294,8 @@ awaitable<> serve_stdio(server_core& core, const settings& config, int input, in
     co_await end(connection, *sink, writer, config.drain_timeout);
 }
 
-awaitable<> serve_relayed(server_core& core, const settings& config, descriptor_stream& input, line_splitter& lines,
-                          std::string profile, int output)
+awaitable<> serve_relayed(server_core& core, const http_settings& config, descriptor_stream& input,
+                          line_splitter& lines, std::string profile, int output)
 {
     auto executor = co_await asio::this_coro::executor;
     const auto limits = decode_limits_of(config);

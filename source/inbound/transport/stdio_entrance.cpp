@@ -1,6 +1,7 @@
 #include "transport/stdio_entrance.hpp"
 
 #include "async/with_deadline.hpp"
+#include "config/http_settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
@@ -118,8 +119,8 @@ std::optional<stdio_welcome> stdio_welcome::read(std::string_view line)
                          number_of(*members, "process"), static_cast<std::size_t>(count_of(*members, "longest_line"))};
 }
 
-stdio_entrance::stdio_entrance(asio::io_context& io, bound_address place, server_core& core, const settings& config,
-                               std::string command)
+stdio_entrance::stdio_entrance(asio::io_context& io, bound_address place, server_core& core,
+                               const http_settings& config, std::string command)
     : core_(core),
       config_(config),
       command_(std::move(command)),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "http/bound_address.hpp"
 #include "http/listener.hpp"
 #include "mcp/server_core.hpp"
@@ -15,13 +14,15 @@
 
 namespace cmcp {
 
+struct http_settings;
+
 /// The UNIX socket at which `container-mcp stdio` hands its client to the server that runs already. Each connection is
 /// a client of its own, as on standard input. It begins with a line that says which tools it is to be shown and is
 /// answered by a line; then both sides send messages, one a line.
 class stdio_entrance {
 public:
     /// `command`: of the server, as in stdio_welcome.
-    stdio_entrance(asio::io_context& io, bound_address place, server_core& core, const settings& config,
+    stdio_entrance(asio::io_context& io, bound_address place, server_core& core, const http_settings& config,
                    std::string command);
     stdio_entrance(const stdio_entrance&) = delete;
     stdio_entrance& operator=(const stdio_entrance&) = delete;
@@ -38,7 +39,7 @@ private:
     static awaitable<> serve(stdio_entrance& by, unique_fd socket);
 
     server_core& core_;
-    const settings& config_;
+    const http_settings& config_;
     std::string command_;
     listener listens_;
     task_group listening_;

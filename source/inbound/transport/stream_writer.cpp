@@ -1,6 +1,7 @@
 #include "transport/stream_writer.hpp"
 
 #include "async/sized_work.hpp"
+#include "config/http_settings.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -28,7 +29,7 @@ std::string json_body(event_stream::items& items, bool batch)
 
 }  // namespace
 
-stream_options held_open(const settings& config, std::string preface)
+stream_options held_open(const http_settings& config, std::string preface)
 {
     stream_options options;
     options.json = false;

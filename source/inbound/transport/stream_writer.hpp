@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/exchange.hpp"
 #include "transport/event_stream.hpp"
 #include "transport/event_writer.hpp"
@@ -10,8 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace cmcp {
+
+struct http_settings;
 
 /// How a stream is brought to its client.
 struct stream_options {
@@ -29,7 +31,7 @@ struct stream_options {
 };
 
 /// For a stream that is opened to be held, whatever comes.
-stream_options held_open(const settings& config, std::string preface);
+stream_options held_open(const http_settings& config, std::string preface);
 
 /// Answers one exchange with what comes from an event_stream: with one JSON reply when the first message is the
 /// response, else with server-sent events, which go on when the exchange is over (event_writer).

@@ -1,5 +1,6 @@
 #include "transport/streamable_http.hpp"
 
+#include "config/settings.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/member_caller.hpp"
 #include "mcp/header_check.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/router.hpp"
 #include "mcp/server_core.hpp"
 #include "transport/rpc_over_http.hpp"
@@ -8,6 +7,8 @@
 #include "transport/stream_writer.hpp"
 
 namespace cmcp {
+
+struct settings;
 
 /// POST, GET and DELETE on /mcp: the revisions 2025-03-26 to 2025-11-25 with sessions, and 2026-07-28 when the body
 /// claims it (basic/transports, "Streamable HTTP"). There a request stands for itself, its headers repeat what its body

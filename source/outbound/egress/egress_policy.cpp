@@ -1,6 +1,7 @@
 #include "egress/egress_policy.hpp"
 
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
+#include "config/web_settings.hpp"
 #include "egress/address_rules.hpp"
 
 #include <algorithm>
@@ -121,7 +122,7 @@ egress_policy::egress_policy(std::vector<egress_entry> domains, std::vector<egre
     if (only_negative && !domains_.empty()) domains_.push_back(egress_entry());
 }
 
-egress_policy egress_policy::from_settings(const settings& config, const std::vector<std::string>& opened)
+egress_policy egress_policy::from_settings(const web_settings& config, const std::vector<std::string>& opened)
 {
     auto names = config.web_allowed_private;
     names.insert(names.end(), opened.begin(), opened.end());

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "egress/host.hpp"
 
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct web_settings;
 
 /// An entry of WEB_ALLOWED_DOMAINS or WEB_ALLOWED_PRIVATE.
 struct egress_entry {
@@ -50,7 +51,7 @@ public:
 
     /// From WEB_ALLOWED_DOMAINS and WEB_ALLOWED_PRIVATE; `opened`: as further entries of the latter. Throws
     /// config_error.
-    static egress_policy from_settings(const settings& config, const std::vector<std::string>& opened = {});
+    static egress_policy from_settings(const web_settings& config, const std::vector<std::string>& opened = {});
 
     /// For the code in a sandbox. `allow`, the sandbox's own list, and `ceiling`, the operator's, must both allow; a
     /// list without an entry that allows, allows nothing. An address is allowed by an entry of addresses in `allow`

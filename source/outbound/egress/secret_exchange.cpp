@@ -2,7 +2,7 @@
 
 #include "async/with_deadline.hpp"
 #include "audit/sink.hpp"
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
 #include "egress/message_passing.hpp"
 #include "egress/named_request.hpp"
 #include "egress/tls_trust.hpp"

@@ -1,7 +1,7 @@
 #include "egress/tls_trust.hpp"
 
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
 
 #include <boost/asio/ssl/error.hpp>
 

@@ -1,5 +1,7 @@
 #include "objects/object_store.hpp"
 
+#include "config/cluster_settings.hpp"
+#include "config/config_error.hpp"
 #include "egress/egress_policy.hpp"
 #include "log/log.hpp"
 #include "objects/store_xml.hpp"
@@ -92,7 +94,7 @@ struct object_store::answer {
     unsigned attempts = 1;
 };
 
-object_store_options object_store_options::of(const settings& config)
+object_store_options object_store_options::of(const cluster_settings& config)
 {
     const auto to = store_address::read(config.snapshot_store);
     if (!to) throw config_error("SNAPSHOT_STORE is not set");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "config/store_address.hpp"
 #include "objects/aws_signature.hpp"
 #include "objects/store_error.hpp"
@@ -18,6 +17,8 @@
 
 namespace cmcp {
 
+struct cluster_settings;
+
 /// An object storage, and how patient its client is.
 struct object_store_options {
     store_address to;
@@ -30,7 +31,7 @@ struct object_store_options {
     std::size_t page_size = 1000;                       ///< keys of a page of list()
 
     /// Of SNAPSHOT_STORE and its like; SNAPSHOT_STORE is not empty. Throws config_error.
-    static object_store_options of(const settings& config);
+    static object_store_options of(const cluster_settings& config);
 };
 
 /// Objects of a bucket of an S3-compatible storage, below the prefix of its address, which keys here do not have. Used

@@ -1,7 +1,8 @@
 #include "telemetry/otlp_exporter.hpp"
 
 #include "async/with_deadline.hpp"
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
+#include "config/telemetry_settings.hpp"
 #include "egress/resolver.hpp"
 #include "egress/tls_trust.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -76,7 +77,7 @@ std::vector<std::pair<std::string, std::string>> read_pairs(const char* setting,
 }
 
 // As the conventions for resources name them; those of the setting go before ours.
-otlp_resource resource_of(const settings& config)
+otlp_resource resource_of(const telemetry_settings& config)
 {
     std::array<char, HOST_NAME_MAX + 1> host{};
     ::gethostname(host.data(), host.size() - 1);
@@ -171,7 +172,7 @@ std::uint64_t rejected_in(const std::string& body)
 
 }  // namespace
 
-otlp_target otlp_target::read(const settings& config)
+otlp_target otlp_target::read(const telemetry_settings& config)
 {
     otlp_target target;
     try {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "egress/web_url.hpp"
 #include "telemetry/otlp_message.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,6 +16,8 @@
 
 namespace cmcp {
 
+struct telemetry_settings;
+
 /// Where spans and log records go, and from where they come.
 struct otlp_target {
     web_url endpoint;  ///< of the collector; behind its path come /v1/traces and /v1/logs
@@ -24,7 +26,7 @@ struct otlp_target {
 
     /// From OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS
     /// (the last two "name=value,…", values percent-encoded). Throws config_error that names the setting.
-    static otlp_target read(const settings& config);
+    static otlp_target read(const telemetry_settings& config);
 };
 
 /// Posts the spans of metrics::spans() and the records of log::records() to a collector (OTLP/HTTP with JSON), once a

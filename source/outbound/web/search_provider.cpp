@@ -1,7 +1,8 @@
 #include "web/search_provider.hpp"
 
 #include "async/sized_work.hpp"
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
+#include "config/web_settings.hpp"
 #include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/utf8_text.hpp"
@@ -75,7 +76,7 @@ web_url searxng_address(const std::string& text)
 
 class searxng final : public search_provider {
 public:
-    explicit searxng(const settings& config) : search_provider("searxng", searxng_address(config.web_search_url)) {}
+    explicit searxng(const web_settings& config) : search_provider("searxng", searxng_address(config.web_search_url)) {}
 
     fetch_request request(const std::string& query, std::size_t) const override
     {
@@ -118,7 +119,7 @@ private:
 
 class brave final : public search_provider {
 public:
-    explicit brave(const settings& config)
+    explicit brave(const web_settings& config)
         : search_provider("brave", setting_or(config.web_search_url, "https://api.search.brave.com/res/v1/web/search")),
           key_(config.web_search_key)
     {
@@ -168,7 +169,7 @@ private:
 
 class duckduckgo final : public search_provider {
 public:
-    explicit duckduckgo(const settings& config)
+    explicit duckduckgo(const web_settings& config)
         : search_provider("duckduckgo", setting_or(config.web_search_url, "https://html.duckduckgo.com/html/"))
     {
     }
@@ -250,7 +251,7 @@ std::string identity(const web_url& url)
 
 }  // namespace
 
-std::unique_ptr<search_provider> make_search_provider(const settings& config)
+std::unique_ptr<search_provider> make_search_provider(const web_settings& config)
 {
     const std::string& name = config.web_search_provider;
     if (name == "searxng") {

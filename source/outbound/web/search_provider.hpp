@@ -2,10 +2,10 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "web/http_client.hpp"
 #include "web/web_page_reader.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct web_settings;
 
 struct search_result {
     std::string title;
@@ -52,7 +54,7 @@ private:
 
 /// The provider that WEB_SEARCH_PROVIDER names; null for "none". Throws config_error when WEB_SEARCH_URL or
 /// WEB_SEARCH_KEY is missing or wrong.
-std::unique_ptr<search_provider> make_search_provider(const settings& config);
+std::unique_ptr<search_provider> make_search_provider(const web_settings& config);
 
 /// Each page once (the first mention counts), only http and https, texts tidied and cut, at most `most`.
 search_results tidied(search_results all, std::size_t most);

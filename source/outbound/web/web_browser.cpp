@@ -1,5 +1,6 @@
 #include "web/web_browser.hpp"
 
+#include "config/settings.hpp"
 #include "egress/egress_connector.hpp"
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
@@ -17,6 +16,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// The whole policy of browsing: which browser, how many pages at once, how long and how much.
 class web_browser {

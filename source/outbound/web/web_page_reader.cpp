@@ -1,6 +1,7 @@
 #include "web/web_page_reader.hpp"
 
 #include "async/sized_work.hpp"
+#include "config/execution_settings.hpp"
 #include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "runs/python_run.hpp"
@@ -77,8 +78,8 @@ json::object read_answer(const std::string& text)
 
 }  // namespace
 
-web_page_reader::web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission,
-                                 blocking_pool& pool)
+web_page_reader::web_page_reader(const execution_settings& config, sandbox::backend& backend,
+                                 run_admission& admission, blocking_pool& pool)
     : interpreter_(config.python_interpreter), backend_(backend), admission_(admission), pool_(pool)
 {
 }

@@ -2,17 +2,19 @@
 
 #include "async/asio.hpp"
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
 #include "sandbox/kept_output.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace cmcp {
+
+struct execution_settings;
 
 /// The parts to take from a page.
 struct page_wish {
@@ -27,7 +29,8 @@ struct page_wish {
 class web_page_reader {
 public:
     /// All must outlive this.
-    web_page_reader(const settings& config, sandbox::backend& backend, run_admission& admission, blocking_pool& pool);
+    web_page_reader(const execution_settings& config, sandbox::backend& backend, run_admission& admission,
+                    blocking_pool& pool);
 
     /// {content, title, matches, length, truncated, links}, or {results, challenge} for kind "results"; {error:
     /// sentence} when the page could not be read within `limit`, which begins when a run may start.

@@ -2,6 +2,7 @@
 
 #include "charset/decode_text.hpp"
 #include "charset/guess_charset.hpp"
+#include "config/settings.hpp"
 #include "runs/progress_sender.hpp"
 #include "runs/runner.hpp"
 #include "text/utf8_text.hpp"

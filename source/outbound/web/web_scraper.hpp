@@ -1,13 +1,13 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "mcp/caller.hpp"
 #include "mcp/request_io.hpp"
 #include "web/http_client.hpp"
 #include "web/web_page_reader.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +15,7 @@
 namespace cmcp {
 
 class progress_sender;
+struct settings;
 
 struct scrape_request {
     std::string url;

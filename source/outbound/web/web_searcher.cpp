@@ -2,6 +2,7 @@
 
 #include "async/sized_work.hpp"
 #include "charset/decode_text.hpp"
+#include "config/web_settings.hpp"
 #include "runs/progress_sender.hpp"
 #include "web/code_network.hpp"
 
@@ -40,7 +41,8 @@ json::array listed(const search_results& results)
 
 }  // namespace
 
-web_searcher::web_searcher(const settings& config, http_client& client, web_page_reader& reader, blocking_pool& pool)
+web_searcher::web_searcher(const web_settings& config, http_client& client, web_page_reader& reader,
+                           blocking_pool& pool)
     : client_(client),
       provider_(make_search_provider(config)),
       policy_(only(provider_.get())),

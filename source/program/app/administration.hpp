@@ -14,6 +14,8 @@
 
 namespace cmcp {
 
+struct settings;
+
 /// The administration of a server: it reads the objects that run calls, jobs, kernels and shells. Io thread only.
 class administration final : public admin_gateway {
 public:

@@ -1,5 +1,6 @@
 #include "app/administration.hpp"
 #include "async/with_deadline.hpp"
+#include "config/settings.hpp"
 #include "metrics/registry.hpp"
 
 #include <algorithm>

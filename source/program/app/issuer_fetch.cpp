@@ -1,5 +1,7 @@
 #include "app/issuer_fetch.hpp"
 
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "egress/egress_policy.hpp"
 #include "web/http_client.hpp"
 

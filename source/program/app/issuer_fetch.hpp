@@ -1,10 +1,11 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "identity/document_fetch.hpp"
 
 namespace cmcp {
+
+struct settings;
 
 /// Fetches documents of authorization servers through the judgement of everything that leaves the server: public
 /// addresses, and those that AUTH_ISSUERS and AUTH_INTROSPECTION_URL name. Throws config_error.

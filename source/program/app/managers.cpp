@@ -1,5 +1,6 @@
 #include "app/managers.hpp"
 
+#include "config/settings.hpp"
 #include "files/workspace_resources.hpp"
 #include "mcp/server_core.hpp"
 #include "metrics/registry.hpp"

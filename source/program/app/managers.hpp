@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "config/settings.hpp"
 #include "files/file_manager.hpp"
 #include "files/file_watch.hpp"
 #include "files/workspaces.hpp"
@@ -32,6 +31,7 @@
 #include "web/web_browser.hpp"
 #include "web/web_manager.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -39,6 +39,7 @@ namespace cmcp {
 
 class server_core;
 class tool_registry;
+struct settings;
 
 /// The policies of all domains: one object each, made once, used on the io thread.
 struct managers {

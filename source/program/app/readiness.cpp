@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "posix/unique_fd.hpp"
 

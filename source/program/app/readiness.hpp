@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 
 #include <functional>
 #include <memory>
@@ -9,6 +8,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// Whether runs can work: a disk with room that takes writes, a launcher, a Python interpreter, an audit that is
 /// required. Looks at the disk when it is asked, at most every two seconds, on a thread of its own, because a disk may

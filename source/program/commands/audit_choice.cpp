@@ -2,6 +2,7 @@
 
 #include "audit/record_text.hpp"
 #include "audit/sink.hpp"
+#include "config/config_error.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/number.hpp"
 

@@ -3,6 +3,7 @@
 #include "audit/audit_report.hpp"
 #include "commands/audit_choice.hpp"
 #include "commands/commands.hpp"
+#include "config/config_error.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/audit_start.hpp"

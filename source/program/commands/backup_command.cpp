@@ -3,6 +3,8 @@
 #include "commands/archive_progress.hpp"
 #include "commands/commands.hpp"
 #include "commands/text_table.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/unique_fd.hpp"

@@ -1,5 +1,6 @@
 #include "commands/commands.hpp"
 
+#include "config/config_error.hpp"
 #include "text/words.hpp"
 
 #include <CLI/CLI.hpp>

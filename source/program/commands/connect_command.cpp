@@ -1,6 +1,8 @@
 #include "commands/commands.hpp"
 #include "commands/connect_target.hpp"
 #include "commands/identity_common.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "connect/change.hpp"
 #include "connect/edited_file.hpp"
 #include "connect/line_diff.hpp"

@@ -1,6 +1,8 @@
 #include "commands/connect_target.hpp"
 
 #include "async/asio.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "egress/web_url.hpp"
 #include "http/bound_address.hpp"
 #include "server/access_token.hpp"

@@ -1,6 +1,7 @@
 #include "app/managers.hpp"
 #include "app/optional_helpers.hpp"
 #include "commands/commands.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "runs/sandbox_error.hpp"

@@ -1,5 +1,6 @@
 #include "async/asio.hpp"
 #include "commands/commands.hpp"
+#include "config/settings.hpp"
 #include "http/bound_address.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,4 +1,6 @@
 #include "commands/commands.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "images/image_source.hpp"
 #include "images/tree_manifest.hpp"
 #include "jsonrpc/write_json.hpp"

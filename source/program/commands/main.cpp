@@ -1,5 +1,7 @@
 #include "commands/commands.hpp"
+#include "config/config_error.hpp"
 #include "config/setting.hpp"
+#include "config/settings.hpp"
 #include "images/image_fetcher.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/hidden_secrets.hpp"

@@ -1,5 +1,7 @@
 #include "commands/commands.hpp"
 #include "commands/identity_common.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/act_record.hpp"
 #include "server/sandbox_start.hpp"

@@ -1,4 +1,6 @@
 #include "commands/commands.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_order.hpp"

@@ -1,5 +1,7 @@
 #include "server/access_token.hpp"
 
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "http/bound_address.hpp"
 #include "identity/identity_store.hpp"
 #include "posix/bytes.hpp"

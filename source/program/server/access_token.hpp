@@ -1,9 +1,11 @@
 #pragma once
 
-#include "config/settings.hpp"
-
 #include <filesystem>
 #include <string>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

@@ -2,6 +2,8 @@
 
 #include "audit/audit_error.hpp"
 #include "audit/record_text.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/admin_socket.hpp"
 #include "server/audit_start.hpp"

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "audit/journal.hpp"
-#include "config/settings.hpp"
 
 #include <memory>
 #include <string>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

@@ -1,5 +1,6 @@
 #include "server/admin_socket.hpp"
 
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"

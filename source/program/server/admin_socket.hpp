@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "posix/unique_fd.hpp"
 
@@ -8,6 +7,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

@@ -3,6 +3,7 @@
 #include "app/holdings.hpp"
 #include "app/issuer_fetch.hpp"
 #include "cluster/placement.hpp"
+#include "config/config_error.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
 #include "sandboxes/gateway_refusal.hpp"

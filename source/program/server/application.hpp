@@ -14,6 +14,10 @@
 #include <memory>
 #include <string>
 
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
+
 namespace cmcp::command {
 
 /// Everything behind the transports: sandbox, managers, tools and the protocol. Lives in the main coroutine, so that

@@ -1,6 +1,8 @@
 #include "server/audit_start.hpp"
 
 #include "audit/audit_error.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "metrics/registry.hpp"
 
 #include <algorithm>

@@ -1,10 +1,15 @@
 #pragma once
 
 #include "audit/writer.hpp"
-#include "config/settings.hpp"
 #include "facilities/landlock.hpp"
 
+#include <filesystem>
 #include <memory>
+#include <string_view>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

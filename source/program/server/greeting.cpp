@@ -1,5 +1,6 @@
 #include "server/greeting.hpp"
 
+#include "config/settings.hpp"
 #include "server/access_token.hpp"
 #include "server/diagnosis.hpp"
 #include "server/sandbox_start.hpp"

@@ -1,10 +1,13 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/bound_address.hpp"
 #include "probe/layer.hpp"
 
 #include <string>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

@@ -1,5 +1,6 @@
 #include "server/run_loop.hpp"
 
+#include "config/settings.hpp"
 #include "log/log.hpp"
 
 #include <boost/asio/co_spawn.hpp>

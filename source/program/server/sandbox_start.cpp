@@ -1,5 +1,6 @@
 #include "server/sandbox_start.hpp"
 
+#include "config/config_error.hpp"
 #include "config/load_settings.hpp"
 #include "entrances/side_entrance.hpp"
 #include "networks/network_lists.hpp"

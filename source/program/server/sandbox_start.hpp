@@ -1,11 +1,15 @@
 #pragma once
 
 #include "audit/writer.hpp"
-#include "config/settings.hpp"
 #include "sandbox/native_backend.hpp"
 
 #include <filesystem>
+#include <string>
 #include <vector>
+
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
 
 namespace cmcp::command {
 

@@ -4,6 +4,7 @@
 #include "async/task_group.hpp"
 #include "cluster/members.hpp"
 #include "cluster/members_address.hpp"
+#include "config/settings.hpp"
 #include "entrances/http_server.hpp"
 #include "entrances/side_entrance.hpp"
 #include "http/bound_address.hpp"

@@ -1,6 +1,8 @@
 #include "server/server_reload.hpp"
 
 #include "audit/sink.hpp"
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "http/file_gateway.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"

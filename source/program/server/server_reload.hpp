@@ -5,6 +5,10 @@
 #include "server/service_notice.hpp"
 #include "server/settings_reload.hpp"
 
+namespace cmcp {
+struct settings;
+}  // namespace cmcp
+
 namespace cmcp::command {
 
 /// A reload of the running server: settings, certificate and the log's file.

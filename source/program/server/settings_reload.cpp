@@ -1,6 +1,7 @@
 #include "server/settings_reload.hpp"
 
 #include "config/setting.hpp"
+#include "config/settings.hpp"
 #include "egress/egress_policy.hpp"
 #include "networks/network_lists.hpp"
 #include "text/words.hpp"

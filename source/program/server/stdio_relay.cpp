@@ -3,6 +3,7 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "async/with_deadline.hpp"
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "posix/child_process.hpp"
 #include "server/admin_socket.hpp"

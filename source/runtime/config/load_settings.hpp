@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/config_error.hpp"
 #include "config/settings.hpp"
 
 #include <filesystem>

@@ -56,7 +56,7 @@ std::optional<std::string_view> port_in(std::string_view host)
 }  // namespace
 
 // People paste addresses where hosts are wanted, and the other way round.
-settings::words host_list(std::string_view text)
+setting_types::words host_list(std::string_view text)
 {
     auto words = word_list(text);
     for (const auto& word : words) {
@@ -78,7 +78,7 @@ settings::words host_list(std::string_view text)
     return words;
 }
 
-settings::words origin_list(std::string_view text)
+setting_types::words origin_list(std::string_view text)
 {
     auto words = word_list(text);
     for (auto& word : words) {
@@ -151,7 +151,7 @@ std::string url::print(const std::string& value) const
 }
 
 // Plain HTTP would let anybody on the way answer for the issuer.
-settings::words issuer_list(std::string_view text)
+setting_types::words issuer_list(std::string_view text)
 {
     auto issuers = word_list(text);
     for (const auto& each : issuers) {
@@ -165,7 +165,7 @@ settings::words issuer_list(std::string_view text)
     return issuers;
 }
 
-settings::words network_list(std::string_view text)
+setting_types::words network_list(std::string_view text)
 {
     auto words = word_list(text);
     if (!std::all_of(words.begin(), words.end(), is_network))
@@ -173,7 +173,7 @@ settings::words network_list(std::string_view text)
     return words;
 }
 
-settings::words member_list(std::string_view text)
+setting_types::words member_list(std::string_view text)
 {
     auto words = word_list(text);
     try {

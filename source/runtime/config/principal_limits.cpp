@@ -1,5 +1,6 @@
 #include "config/principal_limits.hpp"
 
+#include "config/settings.hpp"
 #include "text/number.hpp"
 #include "text/words.hpp"
 

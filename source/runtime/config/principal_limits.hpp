@@ -1,7 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +7,8 @@
 #include <string_view>
 
 namespace cmcp {
+
+struct settings;
 
 /// The most that one principal may have, or do in a minute or an hour.
 struct principal_limits {

@@ -1,10 +1,12 @@
 #include "config/setting.hpp"
 
 #include "config/setting_kinds.hpp"
+#include "config/settings.hpp"
 #include "text/ascii.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace cmcp {
@@ -23,9 +25,9 @@ constexpr bool is_live = false;
 template <class Kind>
 constexpr bool is_live<kinds::live<Kind>> = true;
 
-template <class Kind, class Value>
-setting row(std::string_view topic, std::string_view name, Value settings::*member, std::string_view by_default,
-            Kind kind, std::string_view description, std::string_view toml = {})
+template <class Kind, class Value, class Group>
+setting row(std::string_view topic, std::string_view name, Value Group::*member, std::string_view by_default, Kind kind,
+            std::string_view description, std::string_view toml = {})
 {
     const auto parse = [=](settings& into, std::string_view text) { into.*member = static_cast<Value>(kind(text)); };
     const auto print = [=](const settings& from) {
@@ -35,6 +37,21 @@ setting row(std::string_view topic, std::string_view name, Value settings::*memb
             return kinds::printed(from.*member);
     };
     return {topic, name, by_default, is_secret<Kind>, is_live<Kind>, parse, print, description, toml};
+}
+
+// Topic by topic, in the order in which the documents have them; a topic's rows may stand in several lists.
+void put_in_order(std::vector<setting>& all)
+{
+    constexpr std::array<std::string_view, 9> topics{"Server and log",
+                                                     "Several servers as one",
+                                                     "Limits, tasks and figures",
+                                                     "Audit",
+                                                     "Runs",
+                                                     "Files and groups of tools",
+                                                     "Web",
+                                                     "Sandboxes and packages",
+                                                     "Snapshots of sandboxes"};
+    std::ranges::stable_sort(all, {}, [&](const setting& row) { return std::ranges::find(topics, row.topic); });
 }
 
 std::vector<setting> described_settings()
@@ -50,9 +67,20 @@ std::vector<setting> described_settings()
     std::string_view topic;
 #define TOPIC(title) topic = title
 #define SETTING(variable, type, member, ...) all.push_back(row(topic, variable, &settings::member, __VA_ARGS__))
-#include "config/setting_list.hpp"
+#include "config/lists/sandbox.hpp"  // begins the topic to which others add
+
+#include "config/lists/audit.hpp"
+#include "config/lists/cluster.hpp"
+#include "config/lists/execution.hpp"
+#include "config/lists/http.hpp"
+#include "config/lists/identity.hpp"
+#include "config/lists/protocol.hpp"
+#include "config/lists/server.hpp"
+#include "config/lists/telemetry.hpp"
+#include "config/lists/web.hpp"
 #undef SETTING
 #undef TOPIC
+    put_in_order(all);
     return all;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "config/settings.hpp"
-
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// A row of the table of settings. The program and its documents know nothing else of a variable.
 struct setting {

@@ -159,7 +159,7 @@ std::filesystem::path folder(std::string_view text)
 namespace {
 
 // An empty list often means everything or everybody, so it is one only where nothing is written.
-settings::words split_some(std::string_view text)
+setting_types::words split_some(std::string_view text)
 {
     auto words = split(text);
     if (words.empty() && text.find(',') != std::string_view::npos)
@@ -169,13 +169,13 @@ settings::words split_some(std::string_view text)
 
 }  // namespace
 
-settings::words word_list(std::string_view text)
+setting_types::words word_list(std::string_view text)
 {
     if (has_control(text)) throw bad_value("words separated by commas");
     return split_some(text);
 }
 
-settings::words reach_out_list(std::string_view text)
+setting_types::words reach_out_list(std::string_view text)
 {
     auto all = word_list(text);
     for (const auto& each : all)
@@ -193,7 +193,7 @@ std::string scope_list(std::string_view text)
     return all;
 }
 
-settings::words image_list(std::string_view text)
+setting_types::words image_list(std::string_view text)
 {
     auto names = word_list(text);
     for (const auto& name : names)
@@ -202,7 +202,7 @@ settings::words image_list(std::string_view text)
     return names;
 }
 
-settings::words quota_list(std::string_view text)
+setting_types::words quota_list(std::string_view text)
 {
     auto words = word_list(text);
     std::set<std::pair<std::string_view, const limit_name*>> seen;
@@ -228,7 +228,7 @@ std::string encryption_key(std::string_view text)
     return lower_case(key);
 }
 
-settings::words command_names(std::string_view text)
+setting_types::words command_names(std::string_view text)
 {
     auto words = split_some(text);
     const bool all = words.size() == 1 && words.front() == "*";
@@ -238,7 +238,7 @@ settings::words command_names(std::string_view text)
     return words;
 }
 
-settings::words extensions(std::string_view text)
+setting_types::words extensions(std::string_view text)
 {
     auto words = split(text, true);
     for (auto& word : words) {
@@ -251,9 +251,9 @@ settings::words extensions(std::string_view text)
     return words;
 }
 
-settings::tokens bearer_tokens(std::string_view text)
+setting_types::tokens bearer_tokens(std::string_view text)
 {
-    settings::tokens tokens;
+    setting_types::tokens tokens;
     for (const auto& item : split_some(text)) {
         auto pair = name_and_token(item);
         for (const auto& [name, token] : tokens) {
@@ -264,9 +264,9 @@ settings::tokens bearer_tokens(std::string_view text)
     return tokens;
 }
 
-settings::tokens token_profiles(std::string_view text)
+setting_types::tokens token_profiles(std::string_view text)
 {
-    settings::tokens profiles;
+    setting_types::tokens profiles;
     for (const auto& item : split(text)) {
         const auto equals = std::min(item.find('='), item.size());
         std::string name = item.substr(0, equals), profile = item.substr(std::min(equals + 1, item.size()));
@@ -293,11 +293,11 @@ std::string printed(const std::string& value) { return value; }
 
 std::string printed(const std::filesystem::path& value) { return value.string(); }
 
-std::string printed(const settings::words& value) { return joined(value, ","); }
+std::string printed(const setting_types::words& value) { return joined(value, ","); }
 
-std::string printed(const settings::tokens& value)
+std::string printed(const setting_types::tokens& value)
 {
-    settings::words pairs;
+    setting_types::words pairs;
     for (const auto& [name, token] : value) pairs.push_back(name + "=" + token);
     return joined(pairs, ",");
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "config/settings.hpp"
+#include "config/setting_types.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -52,30 +52,30 @@ std::string host_name(std::string_view text);
 std::string preview_domain(std::string_view text);  ///< empty, or a DNS name, with :port where it is another one
 std::string absolute_path(std::string_view text);
 std::filesystem::path file_path(std::string_view text);
-std::filesystem::path folder(std::string_view text);    ///< not empty; becomes absolute
-settings::words issuer_list(std::string_view text);     ///< https addresses, on this machine also http
-std::string scope_list(std::string_view text);          ///< "mcp:read mcp:run"
-settings::words word_list(std::string_view text);       ///< words separated by commas, without surrounding space
-settings::words reach_out_list(std::string_view text);  ///< network, sandboxes, workspace; or none
-settings::words host_list(std::string_view text);       ///< the same; no scheme in front of a host, no path behind it
-settings::words origin_list(std::string_view text);     ///< origins as browsers send them, or *
-settings::words image_list(std::string_view text);      ///< the same; `=native` may follow a name
-settings::words network_list(std::string_view text);    ///< addresses, networks as 10.0.0.0/8, `unix`
-settings::words member_list(std::string_view text);     ///< name=host:port, each name once
-std::string member_address(std::string_view text);      ///< empty, or host:port
-std::string directory_url(std::string_view text);       ///< empty, or as directory_address.hpp reads it
-std::string store_url(std::string_view text);           ///< empty, or as store_address.hpp reads it
-std::string region_name(std::string_view text);         ///< letters, digits, - and _
-std::string encryption_key(std::string_view text);      ///< empty, or 64 hexadecimal digits
-settings::words quota_list(std::string_view text);      ///< principal:name=number
-settings::words command_names(std::string_view text);
-settings::words extensions(std::string_view text);
+std::filesystem::path folder(std::string_view text);         ///< not empty; becomes absolute
+setting_types::words issuer_list(std::string_view text);     ///< https addresses, on this machine also http
+std::string scope_list(std::string_view text);               ///< "mcp:read mcp:run"
+setting_types::words word_list(std::string_view text);       ///< words separated by commas, without surrounding space
+setting_types::words reach_out_list(std::string_view text);  ///< network, sandboxes, workspace; or none
+setting_types::words host_list(std::string_view text);    ///< the same; no scheme in front of a host, no path behind it
+setting_types::words origin_list(std::string_view text);  ///< origins as browsers send them, or *
+setting_types::words image_list(std::string_view text);   ///< the same; `=native` may follow a name
+setting_types::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
+setting_types::words member_list(std::string_view text);   ///< name=host:port, each name once
+std::string member_address(std::string_view text);         ///< empty, or host:port
+std::string directory_url(std::string_view text);          ///< empty, or as directory_address.hpp reads it
+std::string store_url(std::string_view text);              ///< empty, or as store_address.hpp reads it
+std::string region_name(std::string_view text);            ///< letters, digits, - and _
+std::string encryption_key(std::string_view text);         ///< empty, or 64 hexadecimal digits
+setting_types::words quota_list(std::string_view text);    ///< principal:name=number
+setting_types::words command_names(std::string_view text);
+setting_types::words extensions(std::string_view text);
 
 /// name=token,… with names of [a-z0-9_-] and tokens of at least 16 visible characters, each of them once.
-settings::tokens bearer_tokens(std::string_view text);
+setting_types::tokens bearer_tokens(std::string_view text);
 
 /// name=profile,… with names of tokens, each once.
-settings::tokens token_profiles(std::string_view text);
+setting_types::tokens token_profiles(std::string_view text);
 
 /// May be empty. A user's name and password in the URL are printed as ***.
 struct url {
@@ -105,8 +105,8 @@ std::string printed(bool value);
 std::string printed(std::chrono::milliseconds value);  ///< seconds
 std::string printed(const std::string& value);
 std::string printed(const std::filesystem::path& value);
-std::string printed(const settings::words& value);
-std::string printed(const settings::tokens& value);
+std::string printed(const setting_types::words& value);
+std::string printed(const setting_types::tokens& value);
 
 }  // namespace kinds
 

@@ -1,8 +1,10 @@
 #include "config/setting_rules.hpp"
 
 #include "config/cluster_member.hpp"
+#include "config/config_error.hpp"
 #include "config/setting.hpp"
 #include "config/setting_kinds.hpp"
+#include "config/settings.hpp"
 
 #include <algorithm>
 #include <string>

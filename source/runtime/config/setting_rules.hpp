@@ -1,8 +1,8 @@
 #pragma once
 
-#include "config/settings.hpp"
-
 namespace cmcp {
+
+struct settings;
 
 /// Settings need others: those of TLS, of the cluster, of the storage of snapshots. Throws config_error.
 void check_together(const settings& config);

@@ -1,5 +1,6 @@
 #include "jupyter/jupyter_api.hpp"
 
+#include "config/http_settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jupyter/api_call.hpp"
 #include "sandboxes/gateway_refusal.hpp"

@@ -1,14 +1,18 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/jupyter_gateway.hpp"
 #include "jupyter/contents.hpp"
 #include "jupyter/kernel_register.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace cmcp {
+struct http_settings;
+}  // namespace cmcp
 
 namespace cmcp::jupyter {
 
@@ -17,7 +21,7 @@ namespace cmcp::jupyter {
 class jupyter_api final : public jupyter_gateway {
 public:
     /// All must outlive this.
-    jupyter_api(const settings& config, asio::any_io_executor executor, kernel_manager& kernels,
+    jupyter_api(const http_settings& config, asio::any_io_executor executor, kernel_manager& kernels,
                 sandbox_manager& sandboxes, sandbox_files& files, blocking_pool& pool)
         : config_(config),
           pool_(pool),
@@ -50,7 +54,7 @@ private:
 
     static constexpr std::chrono::minutes longest_pause{10};  // between the chunks of a file
 
-    const settings& config_;
+    const http_settings& config_;
     blocking_pool& pool_;
     folders folders_;
     chunked_uploads uploads_;

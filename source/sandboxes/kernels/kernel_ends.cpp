@@ -1,5 +1,6 @@
 #include "kernels/kernel_ends.hpp"
 
+#include "config/settings.hpp"
 #include "files/folder_reader.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "kernels/kernel_turn.hpp"

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "wire/run_result.hpp"
 
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// Why a kernel ended, as a sentence without its stop.
 std::string why_ended(const sandbox::run_result& end, const settings& config);

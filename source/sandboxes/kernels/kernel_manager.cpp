@@ -1,5 +1,6 @@
 #include "kernels/kernel_turn.hpp"
 
+#include "config/settings.hpp"
 #include "kernels/kernel_ends.hpp"
 #include "kernels/kernel_program.hpp"
 #include "log/log.hpp"

@@ -1,13 +1,16 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "kernels/kernel_process.hpp"
 #include "kernels/kernel_transfer.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,7 @@
 namespace cmcp {
 
 class sandbox_packages;
+struct settings;
 
 /// The end of a piece of code in a kernel.
 struct kernel_outcome {

@@ -1,5 +1,6 @@
 #include "kernels/kernel_turn.hpp"
 
+#include "config/settings.hpp"
 #include "log/log.hpp"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "networks/network_lists.hpp"
 
+#include "config/config_error.hpp"
+#include "config/sandbox_settings.hpp"
 #include "log/log.hpp"
 #include "wire/run_request.hpp"
 
@@ -34,10 +36,10 @@ std::vector<std::uint16_t> ports_of(const std::vector<egress_entry>& entries)
 
 }  // namespace
 
-network_lists network_lists::of(const settings& config)
+network_lists network_lists::of(const sandbox_settings& config)
 {
     network_lists lists;
-    const settings::words none{"none"};
+    const setting_types::words none{"none"};
     if (config.sandbox_network != none) lists.usual = config.sandbox_network;
     const auto usual = read_entries(lists.usual, "SANDBOX_NETWORK");
     lists.ceiling = read_entries(config.sandbox_network_allowed, "SANDBOX_NETWORK_ALLOWED");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "egress/egress_policy.hpp"
 
 #include <cstdint>
@@ -8,6 +7,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct sandbox_settings;
 
 /// The operator's lists of hosts for the programs of sandboxes.
 struct network_lists {
@@ -17,7 +18,7 @@ struct network_lists {
     std::vector<std::uint16_t> ports;   ///< at which the names of a sandbox's network listen: 80, 443 and those named
 
     /// From SANDBOX_NETWORK, SANDBOX_NETWORK_ALLOWED and SANDBOX_NETWORK_PRIVATE. Throws config_error.
-    static network_lists of(const settings& config);
+    static network_lists of(const sandbox_settings& config);
 };
 
 /// The entries of a sandbox's own list as its record has them. None where one of them cannot be read: without a

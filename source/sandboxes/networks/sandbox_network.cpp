@@ -1,5 +1,6 @@
 #include "networks/sandbox_network.hpp"
 
+#include "config/settings.hpp"
 #include "egress/name_addresses.hpp"
 #include "log/log.hpp"
 #include "networks/network_account.hpp"

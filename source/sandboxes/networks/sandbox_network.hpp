@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
 #include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
@@ -11,14 +10,18 @@
 #include "sandbox/backend.hpp"
 #include "store/sandbox_store.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// The network that a caller wants for a sandbox.
 struct network_wish {
@@ -108,7 +111,7 @@ private:
     struct live_network;
 
     void check(const std::string& entry) const;
-    bool asks(const sandbox_record& of) const { return config_.sandbox_network_ask.count() > 0 && asks_in(of); }
+    bool asks(const sandbox_record& of) const;
     std::shared_ptr<const egress_policy> policy_of(const sandbox_record& of) const;
     bool keep(const std::string& id, const std::string& place);
     void use_policy(const std::string& id);

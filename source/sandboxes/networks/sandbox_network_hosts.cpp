@@ -1,3 +1,4 @@
+#include "config/settings.hpp"
 #include "networks/sandbox_network.hpp"
 #include "runs/sandbox_error.hpp"
 #include "text/words.hpp"
@@ -77,6 +78,11 @@ std::string sandbox_network::hosts_of(const caller& who, const std::optional<net
     auto entries = wish->allow;
     if (wish->ask) entries.insert(entries.begin(), ask_entry);
     return joined(entries, ",");
+}
+
+bool sandbox_network::asks(const sandbox_record& of) const
+{
+    return config_.sandbox_network_ask.count() > 0 && asks_in(of);
 }
 
 bool sandbox_network::asks_in(const sandbox_record& record)

@@ -1,5 +1,6 @@
 #include "networks/sandbox_secrets.hpp"
 
+#include "config/settings.hpp"
 #include "egress/tls_trust.hpp"
 #include "log/log.hpp"
 #include "networks/sandbox_network.hpp"

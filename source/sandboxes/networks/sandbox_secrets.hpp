@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "egress/secret_source.hpp"
 #include "secrets/secret_sealer.hpp"
 #include "secrets/secret_store.hpp"
@@ -15,6 +14,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// The secrets of all sandboxes: which ones a sandbox has, the placeholders and the authority of certificates that it
 /// has for them, as long as this server runs. What the store says counts at once. Io thread only.

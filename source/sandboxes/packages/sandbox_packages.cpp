@@ -1,5 +1,6 @@
 #include "packages/sandbox_packages.hpp"
 
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "text/time_text.hpp"
 #include "text/words.hpp"
@@ -85,6 +86,11 @@ awaitable<package_origin> sandbox_packages::origin(package_kind kind)
                                                   "NPM_REGISTRY_URL may then name another registry.");
     defaults_[kind] = answer;
     co_return answer;
+}
+
+const std::string& sandbox_packages::index_setting(package_kind kind) const
+{
+    return kind == package_kind::pip ? config_.pypi_index_url : config_.npm_registry_url;
 }
 
 // An index of the settings is where its operator says, also where that is no public address; the other hosts must be

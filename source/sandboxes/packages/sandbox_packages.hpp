@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "packages/package_runs.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "web/http_client.hpp"
@@ -11,6 +10,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// How an installation ended.
 struct package_outcome {
@@ -40,10 +41,7 @@ private:
     awaitable<package_outcome> finish(std::shared_ptr<package_work> of, request_io& io);
     awaitable<package_origin> origin(package_kind kind);
     std::shared_ptr<const egress_policy> policy(package_kind kind, const package_origin& origin, const web_url& index);
-    const std::string& index_setting(package_kind kind) const
-    {
-        return kind == package_kind::pip ? config_.pypi_index_url : config_.npm_registry_url;
-    }
+    const std::string& index_setting(package_kind kind) const;
 
     const settings& config_;
     sandbox::backend& backend_;

@@ -1,9 +1,11 @@
 #include "preview/previews.hpp"
 
+#include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
 #include "limits/socket_memory.hpp"
 #include "preview/preview_names.hpp"
 #include "text/ascii.hpp"
+#include "text/words.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -57,7 +59,7 @@ private:
 
 }  // namespace
 
-previews::previews(asio::any_io_executor executor, const settings& config, sandbox::backend& cells,
+previews::previews(asio::any_io_executor executor, const sandbox_settings& config, sandbox::backend& cells,
                    sandbox_manager& sandboxes, blocking_pool& pool)
     : executor_(executor), config_(config), cells_(cells), sandboxes_(sandboxes), pool_(pool), links_(executor)
 {

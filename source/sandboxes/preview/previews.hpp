@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/preview_gateway.hpp"
 #include "preview/port_links.hpp"
 #include "preview/preview_request.hpp"
@@ -11,6 +10,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,11 +18,13 @@
 
 namespace cmcp {
 
+struct sandbox_settings;
+
 /// Shows ports of sandboxes to whoever has a link, and tells which of them listen. Everything given to the constructor
 /// must outlive it. Io thread only.
 class previews final : public preview_gateway {
 public:
-    previews(asio::any_io_executor executor, const settings& config, sandbox::backend& cells,
+    previews(asio::any_io_executor executor, const sandbox_settings& config, sandbox::backend& cells,
              sandbox_manager& sandboxes, blocking_pool& pool);
 
     port_links& links() { return links_; }
@@ -59,7 +61,7 @@ private:
     awaitable<bool> pass(exchange& x, preview_request wanted, port_link link);
 
     asio::any_io_executor executor_;
-    const settings& config_;
+    const sandbox_settings& config_;
     sandbox::backend& cells_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;

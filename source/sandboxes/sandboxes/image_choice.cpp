@@ -1,5 +1,7 @@
 #include "sandboxes/image_choice.hpp"
 
+#include "config/config_error.hpp"
+#include "config/settings.hpp"
 #include "runs/sandbox_error.hpp"
 #include "text/words.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "images/image_pulls.hpp"
 #include "images/image_store.hpp"
 #include "store/sandbox_store.hpp"
@@ -9,6 +8,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// Which image a sandbox has: the settings say which names may be asked for, the store has the images. A name never
 /// means this machine's programs unless SANDBOX_IMAGES says so. `config` must outlive this.

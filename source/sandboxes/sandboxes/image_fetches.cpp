@@ -1,6 +1,7 @@
 #include "sandboxes/image_fetches.hpp"
 
 #include "async/with_deadline.hpp"
+#include "config/settings.hpp"
 #include "images/image_fetcher.hpp"
 #include "log/log.hpp"
 #include "posix/child_process.hpp"

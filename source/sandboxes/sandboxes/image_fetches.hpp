@@ -2,7 +2,6 @@
 
 #include "async/event.hpp"
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "egress/egress_guard.hpp"
 #include "mcp/request_io.hpp"
 #include "sandboxes/image_choice.hpp"
@@ -14,6 +13,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct settings;
 
 /// The process that fetches an image, for start_programs_through_helper().
 sandbox::startable_program image_fetcher_program(const settings& config);

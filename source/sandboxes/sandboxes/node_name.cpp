@@ -1,5 +1,6 @@
 #include "sandboxes/node_name.hpp"
 
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"

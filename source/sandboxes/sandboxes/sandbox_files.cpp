@@ -1,5 +1,6 @@
 #include "sandboxes/sandbox_files.hpp"
 
+#include "config/settings.hpp"
 #include "files/file_error.hpp"
 #include "files/workspace_resources.hpp"
 #include "sandboxes/gateway_refusal.hpp"

@@ -13,6 +13,8 @@
 
 namespace cmcp {
 
+struct settings;
+
 /// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the
 /// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
 class sandbox_files final : public file_gateway {

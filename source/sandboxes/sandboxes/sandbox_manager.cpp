@@ -1,6 +1,7 @@
 #include "sandboxes/sandbox_manager.hpp"
 
 #include "async/uncancelled.hpp"
+#include "config/settings.hpp"
 #include "files/trees.hpp"
 #include "http/signed_link.hpp"
 #include "log/log.hpp"

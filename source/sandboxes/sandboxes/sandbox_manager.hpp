@@ -2,7 +2,6 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "files/disk_reservations.hpp"
 #include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
@@ -19,6 +18,7 @@
 #include "text/handles.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -27,9 +27,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 struct new_sandbox {
     std::string name{};                     ///< empty: one is made up

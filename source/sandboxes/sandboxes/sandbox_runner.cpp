@@ -1,5 +1,6 @@
 #include "sandboxes/sandbox_runner.hpp"
 
+#include "config/settings.hpp"
 #include "files/trees.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"

@@ -1,16 +1,18 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "runs/runner.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
+#include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
 
 class language_trials;
 struct language;
+struct settings;
 
 /// The end of a run in a sandbox and the files that it made or changed (paths relative to the workspace).
 struct sandbox_outcome {

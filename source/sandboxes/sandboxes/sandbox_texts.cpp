@@ -1,5 +1,7 @@
 #include "sandboxes/sandbox_files.hpp"
 
+#include "config/settings.hpp"
+
 namespace cmcp {
 
 // The file tools in a sandbox, which has no rule for extensions.

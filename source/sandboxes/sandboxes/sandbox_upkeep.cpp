@@ -2,6 +2,7 @@
 
 #include "async/pause.hpp"
 #include "async/uncancelled.hpp"
+#include "config/settings.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_places.hpp"
 

@@ -1,5 +1,6 @@
 #include "sandboxes/tool_rights.hpp"
 
+#include "config/sandbox_settings.hpp"
 #include "text/random_id.hpp"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 namespace cmcp {
 
-tool_rights::tool_rights(const settings& config)
-    : config_(config), offered_(!config.sandbox_tools.empty() && config.sandbox_tools != settings::words{"none"})
+tool_rights::tool_rights(const sandbox_settings& config)
+    : config_(config), offered_(!config.sandbox_tools.empty() && config.sandbox_tools != setting_types::words{"none"})
 {
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "http/code_gateway.hpp"
 #include "mcp/caller.hpp"
 
@@ -10,8 +9,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cmcp {
+
+struct sandbox_settings;
 
 /// The rights of the programs in sandboxes to call tools: those of the run's caller, for as long as the run lasts. A
 /// program shows its run's ticket at the door of its own cell; elsewhere the ticket is worth nothing. Programs of one
@@ -23,7 +25,7 @@ public:
     static constexpr std::string_view variable = "CONTAINER_MCP_TOOLS";
 
     /// `config` must outlive this. Whether any tools may be called does not change.
-    explicit tool_rights(const settings& config);
+    explicit tool_rights(const sandbox_settings& config);
 
     /// `of_sandbox` tells what the programs of a sandbox may reach, for the web tools that they call.
     void lead_out_by(std::function<std::shared_ptr<egress_ticket>(const std::string& sandbox)> of_sandbox)
@@ -65,7 +67,7 @@ private:
 
     code_place_ptr place_of(const std::string& sandbox) const;
 
-    const settings& config_;
+    const sandbox_settings& config_;
     std::function<std::shared_ptr<egress_ticket>(const std::string& sandbox)> way_out_;
     const bool offered_;
     std::shared_ptr<rights> given_ = std::make_shared<rights>();  ///< by ticket

@@ -1,6 +1,7 @@
 #include "secrets/rest_secrets.hpp"
 
 #include "administration/admin_change.hpp"
+#include "config/server_settings.hpp"
 #include "http/admin_gateway.hpp"
 #include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -24,7 +25,7 @@ namespace {
 /// The store, the settings and the server that the routes work with.
 struct secrets_desk {
     secret_store& store;
-    const settings& config;
+    const server_settings& config;
     admin_gateway& server;
 };
 
@@ -176,7 +177,7 @@ route_operation describe_secret_route(const secret_route& of)
 
 }  // namespace
 
-void add_secret_routes(router& routes, const settings& config, admin_gateway& server)
+void add_secret_routes(router& routes, const server_settings& config, admin_gateway& server)
 {
     const auto store = opened_at_first_use<secret_store>(secret_store::file_in(config.sandbox_root));
     const std::function<secrets_desk()> desk = [store, &config, &server]() -> secrets_desk {

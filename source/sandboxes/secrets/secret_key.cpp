@@ -1,5 +1,6 @@
 #include "secrets/secret_key.hpp"
 
+#include "config/server_settings.hpp"
 #include "posix/bytes.hpp"
 #include "secrets/secret_error.hpp"
 #include "text/ascii.hpp"
@@ -73,7 +74,7 @@ void check_rights(const fs::path& file, int descriptor)
 
 }  // namespace
 
-fs::path secrets_key_file(const settings& config)
+fs::path secrets_key_file(const server_settings& config)
 {
     auto file = config.secrets_key_file.empty() ? default_file() : fs::absolute(config.secrets_key_file);
     if (lies_in(file, config.sandbox_root))
@@ -81,13 +82,13 @@ fs::path secrets_key_file(const settings& config)
     return file;
 }
 
-bool has_secrets_key(const settings& config)
+bool has_secrets_key(const server_settings& config)
 {
     std::error_code unreadable;
     return fs::exists(fs::symlink_status(secrets_key_file(config), unreadable));
 }
 
-std::string read_secrets_key(const settings& config)
+std::string read_secrets_key(const server_settings& config)
 {
     const auto file = secrets_key_file(config);
     const unique_fd open_file(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -101,7 +102,7 @@ std::string read_secrets_key(const settings& config)
 }
 
 // The file appears whole, because its name is given to a finished one, and never in the place of another.
-void make_secrets_key(const settings& config)
+void make_secrets_key(const server_settings& config)
 {
     const auto file = secrets_key_file(config);
     std::error_code failure;

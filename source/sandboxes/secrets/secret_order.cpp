@@ -84,7 +84,7 @@ bool is_same(const secret_record& a, const secret_record& b)
 }
 
 // Secrets under several keys could not all be opened.
-secret_sealer sealer_for(secret_store& store, const settings& config, const secret_record& fresh)
+secret_sealer sealer_for(secret_store& store, const server_settings& config, const secret_record& fresh)
 {
     auto others = store.all();
     std::erase_if(others, [&](const auto& each) { return is_same(each, fresh); });
@@ -111,7 +111,7 @@ std::string principal_in(const secret_order& wanted)
     return wanted.principal.value_or(wanted.sandbox.empty() ? "" : secret_record::everybody);
 }
 
-secret_record set_secret(secret_store& store, const settings& config, const secret_order& wanted,
+secret_record set_secret(secret_store& store, const server_settings& config, const secret_order& wanted,
                          const std::string& value, double now)
 {
     secret_record fresh;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "secrets/secret_store.hpp"
 
@@ -8,6 +7,8 @@
 #include <string>
 
 namespace cmcp {
+
+struct server_settings;
 
 /// A secret as somebody wants it, in words.
 struct secret_order {
@@ -20,7 +21,7 @@ struct secret_order {
 
 /// Puts a secret into the store, encrypted, in place of an earlier one. Makes the key where there is none and nothing
 /// needs it yet. Throws std::invalid_argument, and secret_error where the key cannot be used.
-secret_record set_secret(secret_store& store, const settings& config, const secret_order& wanted,
+secret_record set_secret(secret_store& store, const server_settings& config, const secret_order& wanted,
                          const std::string& value, double now);
 
 /// The principal of the store that the words mean.

@@ -1,5 +1,6 @@
 #include "shells/command_shells.hpp"
 
+#include "config/settings.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 #include "shells/shell_possible.hpp"

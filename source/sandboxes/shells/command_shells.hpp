@@ -1,6 +1,5 @@
 #pragma once
 
-#include "config/settings.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "shells/command_shell.hpp"
 
@@ -10,6 +9,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct settings;
 
 /// The shells in which commands keep folder, variables and functions, at most one for a sandbox. A shell ends with its
 /// sandbox, when that is stopped, and unused to make room for another of the same caller. Throws sandbox_error. Io

@@ -1,6 +1,7 @@
 #include "shells/shell_manager.hpp"
 
 #include "async/uncancelled.hpp"
+#include "config/sandbox_settings.hpp"
 #include "log/log.hpp"
 #include "runs/python_run.hpp"
 #include "shells/open_shell.hpp"
@@ -56,7 +57,7 @@ void check_typing(const std::string& text, const std::vector<std::string>& names
 
 }  // namespace
 
-shell_manager::shell_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+shell_manager::shell_manager(const sandbox_settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                              sandbox_runner& runs, blocking_pool& pool)
     : config_(config), executor_(executor), backend_(backend), runs_(runs), pool_(pool), tasks_(executor)
 {

@@ -2,11 +2,11 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
-#include "config/settings.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "shells/shell_process.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace cmcp {
+
+struct sandbox_settings;
 
 /// A place in the output of a shell, and whether the shell goes on.
 struct shell_view {
@@ -52,7 +54,7 @@ class shell_manager {
 public:
     struct shell;
 
-    shell_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
+    shell_manager(const sandbox_settings& config, asio::any_io_executor executor, sandbox::backend& backend,
                   sandbox_runner& runs, blocking_pool& pool);
     ~shell_manager();
 
@@ -109,7 +111,7 @@ private:
     awaitable<bool> shows(std::shared_ptr<shell> one, const shell_wish& wish, std::uint64_t from);
     awaitable<bool> fits(std::string owner, std::string text, std::string pattern);
 
-    const settings& config_;
+    const sandbox_settings& config_;
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     sandbox_runner& runs_;

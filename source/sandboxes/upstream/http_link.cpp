@@ -1,7 +1,7 @@
 #include "upstream/http_link.hpp"
 
 #include "async/with_deadline.hpp"
-#include "config/settings.hpp"
+#include "config/config_error.hpp"
 #include "egress/egress_policy.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "mcp/revision.hpp"

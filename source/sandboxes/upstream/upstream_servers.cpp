@@ -1,5 +1,6 @@
 #include "upstream/upstream_servers.hpp"
 
+#include "config/settings.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "upstream/http_link.hpp"
 #include "upstream/stdio_link.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/asio.hpp"
-#include "config/settings.hpp"
 #include "jsonrpc/json.hpp"
 #include "upstream/upstream_problem.hpp"
 #include "upstream/upstream_progress.hpp"
@@ -18,6 +17,7 @@ namespace cmcp {
 class blocking_pool;
 class sandbox_runner;
 class upstream_server;
+struct settings;
 
 namespace sandbox {
 class backend;

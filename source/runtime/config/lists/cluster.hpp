@@ -1,0 +1,40 @@
+// Settings: several servers, and sandboxes in object storage. What a row means: config/setting_types.hpp.
+
+TOPIC("Several servers as one");
+SETTING("CLUSTER_MEMBERS", words, cluster_members, "", member_list,
+        "all servers that work as one, this one included, as name=host:port,… with the names of their SANDBOX_NODE and "
+        "the ports where members reach each other; empty: this server is alone");
+SETTING("CLUSTER_LISTEN", std::string, cluster_listen, "", member_address,
+        "host:port to listen on for the other members; empty: as CLUSTER_MEMBERS says of this server");
+SETTING("CLUSTER_CERT", path, cluster_cert, "", file_path,
+        "PEM file with the certificate that this server shows to members; its DNS name is SANDBOX_NODE");
+SETTING("CLUSTER_KEY", path, cluster_key, "", file_path, "PEM file with its private key, without a password");
+SETTING("CLUSTER_CA", path, cluster_ca, "", file_path,
+        "PEM file with the authority that signs the certificates of members, and no others");
+SETTING("CLUSTER_DIRECTORY", std::string, cluster_directory, "", secret(parser<std::string>(directory_url)),
+        "Valkey or Redis where members tell each other what callers have, as redis://name:password@host:port, or "
+        "rediss:// for TLS; empty: they do not");
+
+TOPIC("Sandboxes and packages");
+SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
+        "this machine's name in handles; empty: its host name at the first start, kept in SANDBOX_ROOT/node");
+
+TOPIC("Snapshots of sandboxes");
+SETTING("SNAPSHOT_STORE", std::string, snapshot_store, "", store_url,
+        "bucket of an S3-compatible object storage that keeps sandboxes and workspaces, as "
+        "https://host:port/bucket/prefix, "
+        "port and prefix where there are any; http:// speaks plainly; empty: none");
+SETTING("SNAPSHOT_STORE_REGION", std::string, snapshot_store_region, "us-east-1", region_name,
+        "region of the bucket, as requests to it are signed for");
+SETTING("SNAPSHOT_STORE_KEY_ID", std::string, snapshot_store_key_id, "", plain_text(200),
+        "id of this server's access key at the storage");
+SETTING("SNAPSHOT_STORE_SECRET", std::string, snapshot_store_secret, "", secret(plain_text(400)),
+        "secret of this access key");
+SETTING("SNAPSHOT_STORE_CA", path, snapshot_store_ca, "", file_path,
+        "certificates that are trusted at the storage beside the system's (PEM)");
+SETTING("SANDBOX_SNAPSHOT_EVERY", milliseconds, sandbox_snapshot_every, "300", seconds(1s, 365 * day),
+        "seconds after which a sandbox or workspace in use is kept again; an idle one is kept at once");
+SETTING(
+    "SNAPSHOT_KEY", std::string, snapshot_key, "", secret(parser<std::string>(encryption_key)),
+    "64 hexadecimal digits that snapshots are encrypted with before they leave the server, the same on all servers of "
+    "a cluster; who loses it loses them: `openssl rand -hex 32` makes one");
