@@ -194,6 +194,6 @@ TEST_CASE("published heads are read out of any text")
     const auto heads = audit::heads_in(file);
     REQUIRE(heads.size() == 2);
     CHECK(heads[0].place.number == 7);
-    CHECK(heads[1].place == audit::chain_place{12, digest});
+    CHECK(heads[1].place == audit::chain_position{12, digest});
     CHECK(heads[1].where == "log, line 2");
 }

@@ -1,4 +1,4 @@
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 #include "test/browser/browser_support.hpp"
 #include "wire/packet_socket.hpp"
 
@@ -34,7 +34,7 @@ std::string errors_in_jail(const std::string& calls)
     request.argv = {"browser", "-c", caller_script, calls};
     request.browser.ports = 1;
     request.channel = std::make_shared<unique_fd>(std::move(theirs));
-    sandbox::kept_output said;
+    sandbox::output_head said;
     const auto ended = run_coroutine(io, backend.run(std::move(request), said), patience);
     return ended.error + said.err;
 }

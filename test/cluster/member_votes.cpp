@@ -49,17 +49,17 @@ TEST_CASE("a member is in touch while most members have acknowledged what it has
 TEST_CASE("each time that a member comes in touch is another one")
 {
     auto votes = member_of(two_others);
-    CHECK(votes.spell() == 0);
+    CHECK(votes.epoch() == 0);
     votes.note_acknowledged("a", at(1s), at(4s));  // too late to count
-    CHECK(votes.spell() == 0);
+    CHECK(votes.epoch() == 0);
     votes.note_acknowledged("a", at(4s), at(4s));
     votes.note_acknowledged("c", at(5s), at(5s));
     votes.note_acknowledged("a", at(6s), at(6s));
-    CHECK(votes.spell() == 1);
+    CHECK(votes.epoch() == 1);
     CHECK(votes.count_in_touch(at(6s)) == 2);
     CHECK(votes.count_in_touch(at(7s)) == 1);
     votes.note_acknowledged("c", at(9500ms), at(9500ms));
-    CHECK(votes.spell() == 2);
+    CHECK(votes.epoch() == 2);
 }
 
 TEST_CASE("a member that has just begun acknowledges nothing, because its earlier life may have promised so")

@@ -14,7 +14,7 @@ const std::string moved_handle = "sbx_n1" + std::string(random_part);
 const std::string token_of_mover = "Authorization: Bearer token-of-ann-0123456789\r\n";
 
 /// The places of sandboxes as storage knows them.
-class sandbox_places {
+class sandbox_paths {
 public:
     void put(const std::string& sandbox, const std::string& node)
     {
@@ -72,7 +72,7 @@ private:
 /// A server that has sandboxes by `all`, and remembers places until it looks for them. A file holds the server's name.
 class moving_server final : public file_gateway {
 public:
-    moving_server(std::string name, sandbox_places& all, settings config, bound_address entrance)
+    moving_server(std::string name, sandbox_paths& all, settings config, bound_address entrance)
         : name_(std::move(name)), all_(all)
     {
         member_server::parts parts;
@@ -112,8 +112,8 @@ private:
     }
 
     std::string name_;
-    sandbox_places& all_;
-    sandbox_places memory_, wrong_;
+    sandbox_paths& all_;
+    sandbox_paths memory_, wrong_;
     std::atomic<int> searches_{0};
     std::unique_ptr<member_server> server_;  // goes first
 };
@@ -124,7 +124,7 @@ struct after_a_move : member_papers {
 
     moving_server& at(const std::string& name) { return *servers.at(name); }
 
-    sandbox_places places;
+    sandbox_paths places;
     std::map<std::string, std::unique_ptr<moving_server>> servers;
 
 private:

@@ -41,7 +41,7 @@ TEST_CASE("a key set that somebody else wrote, or for another issuer, or of the 
 
 TEST_CASE("a limit comes out of the directory as it was told, and is no key set")
 {
-    const kept_limit limit{"ann", "runs", 2, 1790000000.125, false};
+    const stored_limit limit{"ann", "runs", 2, 1790000000.125, false};
     const auto entry = sealed_limit(key_of_all, limit);
     const auto read = opened_limit(key_of_all, entry);
     REQUIRE(read);

@@ -120,7 +120,8 @@ member_server::member_server(settings config, bound_address entrance, parts more
 
 gateways member_server::add(asio::io_context& io, server_core& core)
 {
-    cluster_ = std::make_unique<cluster>(io.get_executor(), config_, told_by_server{limits_, {}, {}}, parts_.moving);
+    cluster_ =
+        std::make_unique<cluster>(io.get_executor(), config_, reported_by_server{limits_, {}, {}}, parts_.moving);
     core.tools().add(std::make_unique<whose_tool>("whose", config_.sandbox_node, calls_));
     core.tools().add(std::make_unique<waits_tool>("waits", config_.sandbox_node, waits_));
     core.tools().add(std::make_unique<places_tool>(config_.sandbox_node, calls_));

@@ -47,7 +47,7 @@ void add_fixtures(cmcp::server_core& core)
     add_resources(core);
 }
 
-cmcp::told_by_server nothing_owned(cmcp::quotas& limits)
+cmcp::reported_by_server nothing_owned(cmcp::quotas& limits)
 {
     cmcp::holdings_source nothing;
     nothing.of = [](const std::string&) { return cmcp::json::object(); };

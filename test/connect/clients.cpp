@@ -89,7 +89,7 @@ TEST_CASE("a narrower choice of tools that the user has made stays")
 
 TEST_CASE("files are those of the scope, and variables move them")
 {
-    user_places places{{{"HOME", "/h"}}, "/p"};
+    user_paths places{{{"HOME", "/h"}}, "/p"};
     const auto file = [&](std::string_view name, scope where) {
         const auto known = find_client(name)->file(places, where);
         return known ? known->file.string() : "none";

@@ -22,8 +22,8 @@ struct secret_stage : secret_source {
         to_servers->set_verify_mode(asio::ssl::verify_peer);
         trusting.add_certificate_authority(asio::buffer(cell.certificate_pem()));
         trusting.set_verify_mode(asio::ssl::verify_peer);
-        secret = {"KEY", read_secret_hosts("localhost:" + std::to_string(door.web.port())), secret_place::read(place),
-                  hidden, stand_in};
+        secret = {"KEY", read_secret_hosts("localhost:" + std::to_string(door.web.port())),
+                  secret_position::read(place), hidden, stand_in};
         // The stage is the source and outlives the ticket.
         door.ticket->hold_secrets(std::shared_ptr<secret_source>(std::shared_ptr<secret_source>(), this));
     }

@@ -13,7 +13,7 @@ namespace {
 
 held_secret secret_of(const std::string& value, const std::string& placeholder = "cmcp-secret-00112233445566778899")
 {
-    return {"KEY", read_secret_hosts("api.test"), secret_place::read("header Authorization: Bearer {}"), value,
+    return {"KEY", read_secret_hosts("api.test"), secret_position::read("header Authorization: Bearer {}"), value,
             placeholder};
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a mask is the placeholder as a whole where that is as long as the val
 {
     const std::string value = "0123456789abcdef0123456789abcdef";
     auto secret = secret_of(value);
-    secret.place = secret_place::read("basic ann");
+    secret.place = secret_position::read("basic ann");
     const auto masks = masks_of(secret);
     CHECK(masks->masked("token=" + value + ";") == "token=cmcp-secret-00112233445566778899;");
     CHECK(base64_decode(masks->masked(base64_encode("ann:" + value))) == "ann:cmcp-secret-00112233445566778899");

@@ -13,7 +13,7 @@ const std::string api_mask = "cmcp-secret-00112233445566778899";
 std::shared_ptr<const secret_masks> masks_of_api_key()
 {
     const held_secret secret{"KEY", read_secret_hosts("api.test"),
-                             secret_place::read("header Authorization: Bearer {}"), api_key, api_mask};
+                             secret_position::read("header Authorization: Bearer {}"), api_key, api_mask};
     return std::make_shared<const secret_masks>(std::vector<held_secret>{secret});
 }
 

@@ -39,11 +39,11 @@ struct small_audit {
     }
 
     std::string text;
-    audit::chain_place end;
+    audit::chain_position end;
 };
 
 // As a check of a folder that knows the latest head.
-bool is_taken_for_whole(std::string_view text, const audit::chain_place& end)
+bool is_taken_for_whole(std::string_view text, const audit::chain_position& end)
 {
     audit::chain_check check;
     check.begin_file(1);

@@ -49,8 +49,8 @@ TEST_CASE("read-only means tools that change nothing and reach nothing outside",
 
 TEST_CASE("tools of another server are for code where the list names the server, or the network is open", "[code]")
 {
-    const code_place closed{"sbx_a"};
-    const code_place open{"sbx_a", true};
+    const calling_code closed{"sbx_a"};
+    const calling_code open{"sbx_a", true};
     for (const auto* word : {"github.search", "github.*", "github.s*"})
         CHECK(list_means_upstream({"read-only", word}, "github.search", closed));
     for (const auto* word :
@@ -65,7 +65,7 @@ TEST_CASE("tools of another server are for code where the list names the server,
 
 TEST_CASE("what code may not do with a tool of the list is refused by a sentence that names the setting", "[code]")
 {
-    code_place from{"sbx_a"};
+    calling_code from{"sbx_a"};
     auto install = defined("install_packages_in_sandbox", false, true);
     CHECK(overreach(install, from).find("SANDBOX_TOOLS_REACH_OUT=network") != std::string::npos);
     auto scrape = defined("web_scrape", true, true);
@@ -85,7 +85,7 @@ TEST_CASE("what code may not do with a tool of the list is refused by a sentence
 
 TEST_CASE("code that names no sandbox means its own, and is not asked for one", "[code]")
 {
-    const code_place from{"sbx_a"};
+    const calling_code from{"sbx_a"};
     auto tool = defined("execute_python_code", false, false);
     tool.input_schema = schema_with_sandbox({"sandbox_id", "code"});
     for (json::object arguments :

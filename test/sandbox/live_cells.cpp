@@ -1,7 +1,7 @@
 #include "test/sandbox/beside.hpp"
 
 #include "async/task_group.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 #include "wire/python_start.hpp"
 
 #include <poll.h>
@@ -57,7 +57,7 @@ std::size_t listeners_of(int process)
 
 awaitable<> run_and_forget(native_backend& backend, run_request request)
 {
-    kept_output output;
+    output_head output;
     co_await backend.run(std::move(request), output);
 }
 

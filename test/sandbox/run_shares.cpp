@@ -2,7 +2,7 @@
 #include "test/sandbox/run_support.hpp"
 
 #include "limits/cgroup_files.hpp"
-#include "limits/cgroup_place.hpp"
+#include "limits/cgroup_path.hpp"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ class bounded_processes {
 public:
     explicit bounded_processes(std::uint64_t more)
     {
-        for (const cgroup_place& each : find_cgroup_places().all)
+        for (const cgroup_path& each : find_cgroup_paths().all)
             if (!each.unified && each.controls("pids")) parent_ = each.folder;
         if (parent_.empty()) return;
         folder_ = parent_ / ("container-mcp-test-" + std::to_string(::getpid()));
@@ -60,7 +60,7 @@ private:
 std::vector<fs::path> groups_of(int launcher)
 {
     std::vector<fs::path> groups;
-    for (const cgroup_place& each : find_cgroup_places().all) {
+    for (const cgroup_path& each : find_cgroup_paths().all) {
         const std::string beginning = "container-mcp-" + std::to_string(launcher) + "-";
         std::error_code absent;
         for (const auto& entry : fs::directory_iterator(each.folder, absent))

@@ -1,4 +1,4 @@
-#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/sandbox_paths.hpp"
 #include "test/runs/run_support.hpp"
 #include "test/support/catch.hpp"
 
@@ -60,7 +60,7 @@ TEST_CASE("looking for packages follows no link out of the workspace")
 TEST_CASE("what an installation that was cut off left half done is taken away once, and nothing else")
 {
     temporary_folder folder;
-    const sandbox_places places(folder.path);
+    const sandbox_paths places(folder.path);
     places.make("sbx");
     const fs::path site = places.workspace("sbx") / ".local/lib/python3.11/site-packages";
     put_distribution(site, "whole", "1.0", true);

@@ -134,7 +134,7 @@ TEST_CASE("a client may use all that belongs to its principal", "[code]")
     auto who = caller_with(scope_set::ordinary());
     CHECK(may_use(who, "sbx_a"));
     CHECK(may_use(who, ""));
-    who.code = std::make_shared<code_place>(code_place{"sbx_a", true, false, false, {}});
+    who.code = std::make_shared<calling_code>(calling_code{"sbx_a", true, false, false, {}});
     CHECK(may_use(who, "sbx_a"));
     CHECK_FALSE(may_use(who, "sbx_b"));
     CHECK_FALSE(may_use(who, ""));

@@ -25,8 +25,8 @@ public:
     awaitable<bool> end_run(admin_viewer, std::string) override { co_return true; }
     awaitable<bool> delete_sandbox(admin_viewer, std::string) override { co_return true; }
     bool cancel_job(const admin_viewer&, const std::string&) override { return true; }
-    admin_place now() const override { return {}; }
-    admin_news since(const admin_viewer&, admin_place&) override { return {}; }
+    list_positions now() const override { return {}; }
+    admin_news since(const admin_viewer&, list_positions&) override { return {}; }
     json::object reload() override { return {}; }
     awaitable<> update_figures(admin_connections) override { co_return; }
     awaitable<json::object> copy_sandbox(std::string) override { co_return json::object{}; }

@@ -28,7 +28,7 @@ std::string name_in(const fs::path& file) { return file.filename().string(); }
 struct kept_head {
     std::string text;
     std::string line;
-    chain_place place;
+    chain_position place;
 };
 
 constexpr std::size_t longest_head_file = 8192;
@@ -120,7 +120,7 @@ private:
     void look_at_beginning(const std::string& first_file)
     {
         std::string named_key;
-        chain_place before;
+        chain_position before;
         std::error_code absent;
         if (fs::exists(folder_ / retired_name, absent)) {
             line_reader lines(folder_ / retired_name);
@@ -138,7 +138,7 @@ private:
             fail(first_file, {1, "the audit begins by the key " + oldest_key_ + ", and not by the one that you name"});
     }
 
-    bool take_retired(std::string_view line, std::string& named_key, chain_place& before)
+    bool take_retired(std::string_view line, std::string& named_key, chain_position& before)
     {
         ++report_.retired;
         const auto record = jsonrpc::read_object(line, 8);
@@ -186,7 +186,7 @@ private:
     chain_check check_;
     audit_report report_;
     std::string oldest_key_;
-    std::optional<chain_place> head_;
+    std::optional<chain_position> head_;
     bool head_fits_ = false;
 };
 

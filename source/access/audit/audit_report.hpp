@@ -13,7 +13,7 @@ namespace cmcp::audit {
 
 /// A head as it was published: from the log, or from the file of AUDIT_HEADS.
 struct published_head {
-    chain_place place;
+    chain_position place;
     std::string where;  ///< "heads.log, line 3"
 };
 
@@ -27,7 +27,7 @@ struct audit_report {
     std::optional<bad_place> bad;
     std::uint64_t files = 0, retired = 0;  ///< files that are there, and that were removed as the oldest ones
     std::uint64_t first = 0;               ///< number of the first record that is there; 0: there is none
-    chain_place last, sealed;              ///< the latest record, and the latest that is signed
+    chain_position last, sealed;           ///< the latest record, and the latest that is signed
     std::string sealed_at;                 ///< as the head tells
     std::string first_key, key;            ///< by which the audit begins, and that signs now
     std::uint64_t starts = 0, stops = 0;   ///< of servers

@@ -16,12 +16,12 @@ class signing_key;
 inline const std::string no_digest(digest_length, '0');
 
 /// The number and the digest of the latest record.
-struct chain_place {
+struct chain_position {
     std::uint64_t number = 0;  ///< 0: there is none yet
     std::string digest = no_digest;
 
     std::string text() const { return std::to_string(number) + ":" + digest; }
-    bool operator==(const chain_place&) const = default;
+    bool operator==(const chain_position&) const = default;
 };
 
 /// A record before it has its place in the chain.
@@ -41,15 +41,15 @@ inline constexpr std::size_t signature_length = 128;
 /// its own text up to there, so it holds for all that came before. For one thread.
 class chain {
 public:
-    explicit chain(chain_place last = {}) : last_(std::move(last)) {}
+    explicit chain(chain_position last = {}) : last_(std::move(last)) {}
 
-    const chain_place& last() const { return last_; }
+    const chain_position& last() const { return last_; }
 
     /// Appends the line with its newline. A head is signed: `by` is not null then.
     void append(std::string& out, const record& of, const signing_key* by = nullptr);
 
 private:
-    chain_place last_;
+    chain_position last_;
     digest_maker digests_;
 };
 

@@ -193,7 +193,7 @@ bool is_signed_head(std::string_view line)
            digest_maker().of({before.substr(std::min(colon + 1, before.size())), body}) == digest;
 }
 
-chain_place place_told_by(std::string_view line)
+chain_position place_told_by(std::string_view line)
 {
     const auto [body, digest] = parts_of(line);
     if (body.empty()) return {};

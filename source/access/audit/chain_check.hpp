@@ -38,14 +38,14 @@ public:
     const std::string& doubtful_text() const { return doubtful_; }
 
     // The state at this place.
-    const chain_place& last() const { return last_; }
+    const chain_position& last() const { return last_; }
     std::uint64_t first_number() const { return first_; }                ///< of the first record that was taken
     const std::string& begins_behind() const { return begins_behind_; }  ///< digest that the first file goes on from
     const std::string& first_key() const { return first_key_; }          ///< that signs in the first file
     const std::string& key() const { return key_; }                      ///< that signs in this file
     const std::string& next_key() const { return next_key_; }            ///< for the next file; empty: not yet
     std::uint64_t records() const { return records_; }                   ///< of this file
-    const chain_place& sealed() const { return sealed_; }                ///< the latest head
+    const chain_position& sealed() const { return sealed_; }             ///< the latest head
     std::uint64_t torn_lines() const { return torn_lines_; }
     std::uint64_t torn_bytes() const { return torn_bytes_; }  ///< behind the last newline of the last file
     const json::object& record() const { return record_; }    ///< of the latest line that was right
@@ -60,7 +60,7 @@ private:
     std::optional<chain_fault> end_doubt();
     bool explains_doubtful_text() const;
 
-    chain_place last_, sealed_;
+    chain_position last_, sealed_;
     digest_maker digests_;
     json::object record_;
     std::string key_, next_key_, first_key_, begins_behind_, doubtful_;
@@ -72,7 +72,7 @@ private:
 bool is_signed_head(std::string_view line);
 
 /// The number and digest that a line tells of itself; number 0: it is no record.
-chain_place place_told_by(std::string_view line);
+chain_position place_told_by(std::string_view line);
 
 /// Longer lines are not written.
 inline constexpr std::size_t longest_line = 1 << 20;

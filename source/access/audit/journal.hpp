@@ -51,8 +51,8 @@ public:
     bool has_unwritten() const { return written_ < text_.size(); }
     std::string_view unwritten() const { return std::string_view(text_).substr(written_); }
     bool is_sealed() const { return sealed_.number == chain_.last().number; }
-    const chain_place& sealed() const { return sealed_; }  ///< the latest head
-    const chain_place& last() const { return chain_.last(); }
+    const chain_position& sealed() const { return sealed_; }  ///< the latest head
+    const chain_position& last() const { return chain_.last(); }
     const std::string& key() const { return key_; }  ///< that signs in this file
     const std::filesystem::path& file() const { return file_path_; }
     bool is_new() const { return is_new_; }            ///< the audit began with this object
@@ -86,7 +86,7 @@ private:
     unique_fd lock_, file_, head_;
     key_folder keys_;
     chain chain_;
-    chain_place sealed_, signed_;  // the latest head on the disk, and in memory
+    chain_position sealed_, signed_;  // the latest head on the disk, and in memory
     std::string head_line_, key_;
     std::filesystem::path file_path_;
     std::string text_;         // lines, the first of which are in the file already

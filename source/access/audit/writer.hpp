@@ -30,12 +30,12 @@ struct writer_options {
 /// How an audit is at the moment.
 struct writer_state {
     std::string folder, file;
-    std::string key;            ///< that signs
-    chain_place last, sealed;   ///< the latest record and the latest head on the disk
-    double sealed_at = 0;       ///< seconds since 1970
-    std::string trouble;        ///< why records are not written; empty: they are
-    std::string damage;         ///< which file is not as it was written; empty: none is known
-    std::uint64_t dropped = 0;  ///< records since the start
+    std::string key;              ///< that signs
+    chain_position last, sealed;  ///< the latest record and the latest head on the disk
+    double sealed_at = 0;         ///< seconds since 1970
+    std::string trouble;          ///< why records are not written; empty: they are
+    std::string damage;           ///< which file is not as it was written; empty: none is known
+    std::uint64_t dropped = 0;    ///< records since the start
 };
 
 /// The audit of a server: takes records on the io thread, writes them on a thread of its own. A kill -9 loses those of
@@ -85,7 +85,7 @@ private:
     batch batch_;
     digest_maker digests_;
     collector::clock::time_point seal_due_{}, publish_due_{}, trouble_began_{};
-    chain_place published_;
+    chain_position published_;
     std::string told_trouble_, told_damage_, told_heads_;
     std::uint64_t lost_ = 0;
 

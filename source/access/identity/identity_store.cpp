@@ -90,7 +90,7 @@ std::vector<linked_subject> identity_store::links()
 }
 
 // A clock that goes back makes no change older than the one before.
-void identity_store::set_limit(const kept_limit& one)
+void identity_store::set_limit(const stored_limit& one)
 {
     db_.prepare(R"(INSERT INTO limits VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE SET
                        value = ?3, changed = max(?4, changed + 0.001), cleared = 0)",
@@ -107,23 +107,23 @@ bool identity_store::clear_limit(std::string_view principal, std::string_view na
     return db_.changes() != 0;
 }
 
-std::vector<kept_limit> identity_store::limits_of(std::string_view principal)
+std::vector<stored_limit> identity_store::limits_of(std::string_view principal)
 {
-    return db_.prepare("SELECT * FROM limits WHERE principal = ?1 AND cleared = 0", principal).records<kept_limit>();
+    return db_.prepare("SELECT * FROM limits WHERE principal = ?1 AND cleared = 0", principal).records<stored_limit>();
 }
 
-std::vector<kept_limit> identity_store::limits()
+std::vector<stored_limit> identity_store::limits()
 {
-    return db_.prepare("SELECT * FROM limits WHERE cleared = 0 ORDER BY principal, name").records<kept_limit>();
+    return db_.prepare("SELECT * FROM limits WHERE cleared = 0 ORDER BY principal, name").records<stored_limit>();
 }
 
-std::vector<kept_limit> identity_store::limit_changes()
+std::vector<stored_limit> identity_store::limit_changes()
 {
-    return db_.prepare("SELECT * FROM limits WHERE changed > 0 ORDER BY principal, name").records<kept_limit>();
+    return db_.prepare("SELECT * FROM limits WHERE changed > 0 ORDER BY principal, name").records<stored_limit>();
 }
 
 // Of two changes at the same moment all servers take the same.
-bool identity_store::take_limit(const kept_limit& one)
+bool identity_store::take_limit(const stored_limit& one)
 {
     db_.prepare(R"(INSERT INTO limits VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET
                        value = ?3, changed = ?4, cleared = ?5

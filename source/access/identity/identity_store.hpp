@@ -24,7 +24,7 @@ struct linked_subject {
 };
 
 /// A limit that an administrator gave a principal.
-struct kept_limit {
+struct stored_limit {
     std::string principal;
     std::string name;  ///< of limit_names()
     std::uint64_t value = 0;
@@ -60,14 +60,14 @@ public:
     std::string principal_of(std::string_view issuer, std::string_view subject);  ///< empty: nobody has linked it
     std::vector<linked_subject> links();
 
-    void set_limit(const kept_limit& one);  ///< now, in place of an earlier value
+    void set_limit(const stored_limit& one);  ///< now, in place of an earlier value
     bool clear_limit(std::string_view principal, std::string_view name);
-    std::vector<kept_limit> limits_of(std::string_view principal);
-    std::vector<kept_limit> limits();
+    std::vector<stored_limit> limits_of(std::string_view principal);
+    std::vector<stored_limit> limits();
 
-    std::vector<kept_limit> limit_changes();  ///< whose time was noted, also those that were taken back
-    bool take_limit(const kept_limit& one);   ///< of another server; false: the same or a later change is here
-    std::int64_t version();                   ///< changes with what others write
+    std::vector<stored_limit> limit_changes();  ///< whose time was noted, also those that were taken back
+    bool take_limit(const stored_limit& one);   ///< of another server; false: the same or a later change is here
+    std::int64_t version();                     ///< changes with what others write
 
 private:
     database db_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "identity/code_place.hpp"
+#include "identity/calling_code.hpp"
 #include "identity/scope.hpp"
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct login {
     std::string handle{};  ///< id of the key; the token, where its authorization server has to be asked about it again
     std::string proof_key{};    ///< JWK thumbprint of the key that DPoP proofs are signed with (RFC 9449 section 6)
     std::string certificate{};  ///< thumbprint of the client certificate that must come along (RFC 8705 section 3)
-    code_place_ptr code{};      ///< of a ticket that code in a sandbox brings; null: others ask
+    calling_code_ptr code{};    ///< of a ticket that code in a sandbox brings; null: others ask
 };
 
 using login_ptr = std::shared_ptr<const login>;

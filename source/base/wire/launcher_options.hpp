@@ -10,7 +10,7 @@
 namespace cmcp::sandbox {
 
 /// Where runs see launcher_options::data.
-inline constexpr const char* data_place = "/data";
+inline constexpr const char* data_path = "/data";
 
 /// A Python interpreter that is kept loaded, so that a run is a clone of it instead of a start of its own.
 struct zygote_options {
@@ -40,7 +40,7 @@ struct browser_program {
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string images{};      ///< absolute folder of the store of images; empty: runs have none
-    std::string data{};        ///< absolute folder that runs see as data_place, for reading; empty: none
+    std::string data{};        ///< absolute folder that runs see as data_path, for reading; empty: none
     std::string firejail{};    ///< absolute path of the program that confines runs in the launcher's stead; empty: none
     std::size_t waiting = 0;   ///< cells that are ready for the shape of the run that came last
     bool use_cgroups = true;   ///< of both versions, as far as they may be used here

@@ -18,7 +18,8 @@ void add_load(json::object& row, const json::object& load)
 
 }  // namespace
 
-cluster::cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving)
+cluster::cluster(asio::any_io_executor executor, const settings& config, reported_by_server own,
+                 moving_sandboxes moving)
     : all(config),
       link_key(config.link_key),
       load(own.load),

@@ -2,7 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "cluster/forwarder.hpp"
-#include "cluster/handle_places.hpp"
+#include "cluster/handle_locations.hpp"
 #include "cluster/list_changes.hpp"
 #include "cluster/member_calls.hpp"
 #include "cluster/member_watch.hpp"
@@ -24,7 +24,8 @@ struct settings;
 struct cluster final : cluster_gateway {
     /// `config` names members, and must outlive this. Where sandboxes may move, members judge who is cut off and who is
     /// gone. Throws config_error.
-    cluster(asio::any_io_executor executor, const settings& config, told_by_server own, moving_sandboxes moving = {});
+    cluster(asio::any_io_executor executor, const settings& config, reported_by_server own,
+            moving_sandboxes moving = {});
     cluster(const cluster&) = delete;
     cluster& operator=(const cluster&) = delete;
 
@@ -62,7 +63,7 @@ struct cluster final : cluster_gateway {
     std::function<json::object()> load;  ///< of this server
     std::shared_ptr<member_links> links;
     member_watch watch;
-    handle_places places;
+    handle_locations places;
     std::unique_ptr<shared_knowledge> shared;  ///< null: CLUSTER_DIRECTORY names none
     sandbox_moves moves;
     forwarder requests;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/handle_places.hpp"
+#include "cluster/handle_locations.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/members.hpp"
 #include "http/member_gateway.hpp"
@@ -14,7 +14,7 @@ namespace cmcp {
 class forwarder final : public member_gateway {
 public:
     /// All must outlive this.
-    forwarder(const members& all, std::shared_ptr<member_links> links, handle_places& places)
+    forwarder(const members& all, std::shared_ptr<member_links> links, handle_locations& places)
         : members_(all), links_(std::move(links)), places_(places)
     {
     }
@@ -32,7 +32,7 @@ private:
 
     const members& members_;
     std::shared_ptr<member_links> links_;
-    handle_places& places_;
+    handle_locations& places_;
 };
 
 }  // namespace cmcp

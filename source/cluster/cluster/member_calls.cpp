@@ -84,7 +84,7 @@ awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return 
 }  // namespace
 
 member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
-                           handle_places& places, std::shared_ptr<member_links> links, list_changes& lists,
+                           handle_locations& places, std::shared_ptr<member_links> links, list_changes& lists,
                            shared_holdings* holdings)
     : executor_(std::move(executor)),
       config_(config),

@@ -2,7 +2,7 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
-#include "cluster/handle_places.hpp"
+#include "cluster/handle_locations.hpp"
 #include "cluster/list_changes.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/member_request.hpp"
@@ -25,7 +25,7 @@ struct settings;
 class member_calls final : public other_nodes {
 public:
     /// All must outlive this. `holdings`: null where there is no directory.
-    member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_places& places,
+    member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_locations& places,
                  std::shared_ptr<member_links> links, list_changes& lists, shared_holdings* holdings);
 
     /// Where long messages are written and read; before that they are so at once.
@@ -54,7 +54,7 @@ private:
     asio::any_io_executor executor_;
     const settings& config_;
     const members& members_;
-    handle_places& places_;
+    handle_locations& places_;
     std::shared_ptr<member_links> links_;
     list_changes& lists_;
     shared_holdings* holdings_;

@@ -35,7 +35,7 @@ void member_votes::note_acknowledged(std::string_view by, time sent, time now)
     if (at == others_.end()) return;
     const bool before = is_in_touch(now);
     at->second.acknowledged = std::max(at->second.acknowledged, sent);
-    if (!before && is_in_touch(now)) ++spell_;
+    if (!before && is_in_touch(now)) ++epoch_;
 }
 
 member_votes::time member_votes::in_touch_until() const

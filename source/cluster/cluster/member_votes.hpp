@@ -42,7 +42,7 @@ public:
     std::size_t count_in_touch(time now) const;  ///< other members that have acknowledged a late beat
 
     /// Counts how often this member was cut off and came in touch; 0: never yet.
-    std::uint64_t spell() const { return spell_; }
+    std::uint64_t epoch() const { return epoch_; }
 
     /// A beat of another member. False: it is not acknowledged, because the member is suspended.
     bool take_beat(std::string_view from, time now);
@@ -77,7 +77,7 @@ private:
     time started_;
     bool has_promised_;
     watch_times times_;
-    std::uint64_t spell_ = 0;
+    std::uint64_t epoch_ = 0;
 };
 
 }  // namespace cmcp

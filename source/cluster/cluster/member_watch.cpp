@@ -84,7 +84,7 @@ struct member_watch::state {
     watch_pace pace;
     call on_in_touch, on_cut_off;
     standing is = standing::cut_off;
-    std::uint64_t admitted = 0;            // the spell in which this server counts as in touch
+    std::uint64_t admitted = 0;            // the epoch in which this server counts as in touch
     std::map<std::string, time> answered;  // by whom, and when the beat was sent
     event changed;                         // answers have come
     task_group questions;
@@ -97,11 +97,11 @@ std::vector<std::string> member_watch::state::names() const
     return all;
 }
 
-// Between two spells others may have taken over, though no look has seen that this server was cut off.
+// Between two epochs others may have taken over, though no look has seen that this server was cut off.
 bool member_watch::state::is_in_touch() const
 {
     if (!votes.is_active()) return true;
-    return is == standing::in_touch && admitted == votes.spell() && votes.is_in_touch(watch_clock::now());
+    return is == standing::in_touch && admitted == votes.epoch() && votes.is_in_touch(watch_clock::now());
 }
 
 bool member_watch::state::has_verdict(std::string_view about) const
@@ -180,11 +180,11 @@ awaitable<bool> member_watch::state::leave(self of)
 // A look at what others have taken over is worth nothing when this server was cut off meanwhile.
 awaitable<bool> member_watch::state::enter(self of)
 {
-    const auto spell = of->votes.spell();
+    const auto epoch = of->votes.epoch();
     const bool ran = co_await run(of->on_in_touch, "in_touch");
     const auto now = watch_clock::now();
-    if (!ran || spell != of->votes.spell() || !of->votes.is_in_touch(now)) co_return ran;
-    of->admitted = spell;
+    if (!ran || epoch != of->votes.epoch() || !of->votes.is_in_touch(now)) co_return ran;
+    of->admitted = epoch;
     of->is = standing::in_touch;
     log::info("in_touch");
     of->changed.notify();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "async/event.hpp"
-#include "cluster/handle_places.hpp"
+#include "cluster/handle_locations.hpp"
 #include "cluster/member_links.hpp"
 #include "cluster/members.hpp"
 #include "cluster/shared_knowledge.hpp"

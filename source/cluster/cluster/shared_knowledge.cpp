@@ -14,7 +14,7 @@ constexpr std::chrono::minutes told_again_after(10);
 }  // namespace
 
 shared_knowledge::shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all,
-                                   told_by_server own)
+                                   reported_by_server own)
     : directory_(executor, config),
       beats_(directory_, all, std::move(own.load)),
       holdings_(directory_, all, beats_, own.limits, std::move(own.holdings)),

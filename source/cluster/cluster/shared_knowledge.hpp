@@ -14,7 +14,7 @@ namespace cmcp {
 struct settings;
 
 /// The server's part of what is in the directory.
-struct told_by_server {
+struct reported_by_server {
     quotas& limits;  ///< count by the directory from now on; outlive the cluster
     holdings_source holdings;
     std::function<json::object()> load;
@@ -24,7 +24,8 @@ struct told_by_server {
 class shared_knowledge {
 public:
     /// `config` and `all` must outlive this. Throws config_error.
-    shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all, told_by_server own);
+    shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all,
+                     reported_by_server own);
 
     directory& told_in() { return directory_; }
     shared_holdings& holdings() { return holdings_; }

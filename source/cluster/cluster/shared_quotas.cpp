@@ -22,16 +22,16 @@ constexpr std::chrono::milliseconds between_looks_at_store(400);
 constexpr std::chrono::seconds after_trouble(2);
 constexpr std::size_t entries_a_turn = 128;
 
-std::string field_of(const kept_limit& one) { return one.name + " " + one.principal; }
+std::string field_of(const stored_limit& one) { return one.name + " " + one.principal; }
 
-bool is_same(const kept_limit& one, const kept_limit& other)
+bool is_same(const stored_limit& one, const stored_limit& other)
 {
     return one.changed == other.changed && one.value == other.value && one.cleared == other.cleared;
 }
 
 }  // namespace
 
-std::string sealed_limit(std::string_view key, const kept_limit& one)
+std::string sealed_limit(std::string_view key, const stored_limit& one)
 {
     const json::object text{{"principal", one.principal},
                             {"name", one.name},
@@ -41,12 +41,12 @@ std::string sealed_limit(std::string_view key, const kept_limit& one)
     return sealed_entry(key, limit_kind, jsonrpc::write_json(text));
 }
 
-std::optional<kept_limit> opened_limit(std::string_view key, std::string_view sealed)
+std::optional<stored_limit> opened_limit(std::string_view key, std::string_view sealed)
 {
     const auto text = opened_entry(key, limit_kind, sealed);
     if (!text) return std::nullopt;
     const auto row = jsonrpc::read_object(*text);
-    kept_limit one{text_of(row, "principal"), text_of(row, "name"), count_of(row, "value")};
+    stored_limit one{text_of(row, "principal"), text_of(row, "name"), count_of(row, "value")};
     const auto* changed = row.if_contains("changed");
     if (changed != nullptr && changed->is_number()) one.changed = changed->to_number<double>();
     one.cleared = flag_of(row, "cleared");

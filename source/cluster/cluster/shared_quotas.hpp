@@ -30,7 +30,7 @@ public:
     void tell_again();  ///< the directory may have lost something
 
 private:
-    using rows = std::map<std::string, kept_limit>;  // by field
+    using rows = std::map<std::string, stored_limit>;  // by field
 
     void open_store(bool make);
     awaitable<bool> settle_where_needed();
@@ -50,9 +50,9 @@ private:
 };
 
 /// The entry for a limit. Pure.
-std::string sealed_limit(std::string_view key, const kept_limit& one);
+std::string sealed_limit(std::string_view key, const stored_limit& one);
 
 /// Nothing: it was not signed with the key.
-std::optional<kept_limit> opened_limit(std::string_view key, std::string_view sealed);
+std::optional<stored_limit> opened_limit(std::string_view key, std::string_view sealed);
 
 }  // namespace cmcp

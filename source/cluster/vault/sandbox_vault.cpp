@@ -65,7 +65,7 @@ bool sandbox_vault::is_due(const sandbox_record& record, double now) const
     return record.last_used > used && (record.status == "stopped" || used < 0 || now - since >= every);
 }
 
-awaitable<kept_state> sandbox_vault::state_of(std::string id)
+awaitable<stored_state> sandbox_vault::state_of(std::string id)
 {
     auto read = [folder = folder_of(id)] { return read_kept(folder); };
     auto state = co_await pool_.run(blocking_pool::server, std::move(read));
@@ -109,7 +109,7 @@ bool sandbox_vault::is_here(const std::string& handle) const
     return !leaving_.contains(handle) && find_here(handle).has_value();
 }
 
-awaitable<> sandbox_vault::part()
+awaitable<> sandbox_vault::lose_quorum()
 {
     sandbox_error why(
         "NodeCutOff",
@@ -122,7 +122,7 @@ awaitable<> sandbox_vault::part()
     co_await workspaces_.end_calls(std::move(of_calls));
 }
 
-awaitable<> sandbox_vault::meet_again()
+awaitable<> sandbox_vault::regain_quorum()
 {
     co_await settle();
     asio::steady_timer timer(executor_);

@@ -6,10 +6,10 @@
 #include "files/workspaces.hpp"
 #include "kernels/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
-#include "vault/kept_state.hpp"
-#include "vault/kept_workspaces.hpp"
 #include "vault/passing_chunks.hpp"
 #include "vault/sandbox_bucket.hpp"
+#include "vault/stored_state.hpp"
+#include "vault/stored_workspaces.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -50,8 +50,8 @@ public:
     /// In a cluster: sandboxes are used only while `in_touch` says that nobody may take them over.
     void use_while(std::function<bool()> in_touch) { in_touch_ = std::move(in_touch); }
 
-    awaitable<> part();        ///< this server is cut off: ends its sandboxes, which may be brought to others
-    awaitable<> meet_again();  ///< before it counts as in touch: settles
+    awaitable<> lose_quorum();    ///< this server is cut off: ends its sandboxes, which may be brought to others
+    awaitable<> regain_quorum();  ///< before it counts as in touch: settles
 
     /// Keeps sandboxes that are due until it is cancelled.
     awaitable<> run();
@@ -111,7 +111,7 @@ private:
     awaitable<> adopt(std::string handle);
     awaitable<> begin_workspace(std::string handle);
     awaitable<> claim_workspace(std::string handle);
-    awaitable<> begin_here(std::string handle, kept_state state);
+    awaitable<> begin_here(std::string handle, stored_state state);
     awaitable<bool> begins_empty(std::string handle, std::uint64_t epoch);
     awaitable<bool> begins_with_files(std::string handle, std::uint64_t epoch);
     awaitable<bool> brings_back(sandbox_record record, std::uint64_t epoch);
@@ -133,23 +133,23 @@ private:
     awaitable<> bring_quietly(std::string handle);
     awaitable<> forget_quietly();
     awaitable<> look_at_claims();
-    awaitable<kept_state> state_of(std::string id);
+    awaitable<stored_state> state_of(std::string id);
     awaitable<> keep_in_turn(std::string id, bool release);
     awaitable<> keep_now(std::string id, bool release);
-    awaitable<bool> is_still_own(sandbox_record record, kept_state& state);
+    awaitable<bool> is_still_own(sandbox_record record, stored_state& state);
     void refuse_where_busy(const std::string& id) const;
     awaitable<> let_calls_in(std::string id);
     awaitable<> hand_over_in_turn(sandbox_record record, take_question take);
     awaitable<> end_hand_over(sandbox_record record);
     awaitable<> give_up(sandbox_record record, sandbox_claim owner);
-    awaitable<> keep_content(sandbox_record record, kept_state& state);
-    awaitable<kept_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
-                                      std::set<std::string>& known);
+    awaitable<> keep_content(sandbox_record record, stored_state& state);
+    awaitable<stored_folder> put_folder(std::filesystem::path folder, sandbox_record of, std::uint64_t epoch,
+                                        std::set<std::string>& known);
     awaitable<> put_file(passing_chunk chunk);
-    awaitable<> put_manifest(sandbox_record record, const kept_state& state);
-    awaitable<> note_kept(std::string id, kept_state state);
-    awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now);
-    kept_record record_of(const sandbox_record& about);
+    awaitable<> put_manifest(sandbox_record record, const stored_state& state);
+    awaitable<> note_kept(std::string id, stored_state state);
+    awaitable<> remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, stored_state now);
+    stored_record record_of(const sandbox_record& about);
 
     static void count(std::string_view outcome);
 
@@ -163,8 +163,8 @@ private:
     awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_file(passing_chunk chunk);
-    awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, kept_state state);
-    void add_record(kept_record record);
+    awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, stored_state state);
+    void add_record(stored_record record);
     awaitable<> bring_newest(std::string handle, std::uint64_t epoch,
                              std::optional<snapshots::snapshot_manifest> manifest = std::nullopt);
     awaitable<std::filesystem::path> make_passing();
@@ -174,8 +174,8 @@ private:
     sandbox_manager& sandboxes_;
     kernel_manager& kernels_;
     sandbox_bucket bucket_;
-    kept_workspaces workspaces_;
-    std::map<std::string, kept_state> known_;  // without chunks, of sandboxes that are here
+    stored_workspaces workspaces_;
+    std::map<std::string, stored_state> known_;  // without chunks, of sandboxes that are here
     std::map<std::string, sandbox_claim> claims_;
     std::map<std::string, bool> leaving_;  // for another server; true: nobody uses it any more
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well

@@ -8,7 +8,7 @@ namespace cmcp {
 
 void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
 {
-    const auto noun = kept_workspaces::noun_of(where.id);
+    const auto noun = stored_workspaces::noun_of(where.id);
     if (!in_touch_())
         throw sandbox_error("NodeCutOff", "This server does not reach the most of its cluster, so the " + noun +
                                               " may be used at another one now. Call again in a few seconds.");
@@ -43,7 +43,7 @@ awaitable<> sandbox_vault::look_at_claims()
     const auto before = claims_;
     auto wanted = [this](const std::string& handle) {
         const auto known = claims_.find(handle);
-        return !kept_workspaces::has(handle) || workspaces_.find(handle) ||
+        return !stored_workspaces::has(handle) || workspaces_.find(handle) ||
                (known != claims_.end() && !known->second.node.empty());
     };
     const auto seen = co_await bucket_.claims(before, std::move(wanted));

@@ -37,8 +37,8 @@ awaitable<> sandbox_vault::put_file(passing_chunk chunk)
 }
 
 // `known`: ids that the bucket has, to which those of the folder are added.
-awaitable<kept_folder> sandbox_vault::put_folder(fs::path folder, sandbox_record of, std::uint64_t epoch,
-                                                 std::set<std::string>& known)
+awaitable<stored_folder> sandbox_vault::put_folder(fs::path folder, sandbox_record of, std::uint64_t epoch,
+                                                   std::set<std::string>& known)
 {
     const auto passing = co_await make_passing();
     snapshots::snapshot_order order;
@@ -56,11 +56,11 @@ awaitable<kept_folder> sandbox_vault::put_folder(fs::path folder, sandbox_record
     const auto failure = co_await pass_chunks(executor_, std::move(fresh), uploads_at_once, std::move(put));
     sandboxes_.remove_soon(of.owner, passing);
     if (failure) std::rethrow_exception(failure);
-    co_return kept_folder{std::move(written.chunks), written.bytes};
+    co_return stored_folder{std::move(written.chunks), written.bytes};
 }
 
 // Named snapshots do not change, so each is read once.
-awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state)
+awaitable<> sandbox_vault::keep_content(sandbox_record record, stored_state& state)
 {
     const auto ids = state.ids();
     std::set<std::string> known(ids.begin(), ids.end());
@@ -68,7 +68,7 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state
     std::optional<sandbox_error> refused;
     try {
         state.workspace = co_await put_folder(copy, record, state.epoch, known);
-        std::map<std::string, kept_folder> all;
+        std::map<std::string, stored_folder> all;
         for (const auto& each : sandboxes_.store().snapshots(record.id)) {
             const auto before = state.snapshots.find(each.id);
             if (before != state.snapshots.end())
@@ -94,18 +94,18 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, kept_state& state
     if (refused) throw sandbox_error(*refused);
 }
 
-kept_record sandbox_vault::record_of(const sandbox_record& about)
+stored_record sandbox_vault::record_of(const sandbox_record& about)
 {
     return {about, sandboxes_.store().packages(about.id), sandboxes_.store().snapshots(about.id)};
 }
 
-awaitable<> sandbox_vault::put_manifest(sandbox_record record, const kept_state& state)
+awaitable<> sandbox_vault::put_manifest(sandbox_record record, const stored_state& state)
 {
     auto manifest = manifest_of(record_of(record), state, sandboxes_.handles().node());
     co_await bucket_.put(std::move(manifest));
 }
 
-awaitable<> sandbox_vault::note_kept(std::string id, kept_state state)
+awaitable<> sandbox_vault::note_kept(std::string id, stored_state state)
 {
     if (const auto* principal = workspaces_.principal_of(id)) state.owner = *principal;
     auto write = [folder = folder_of(id), state] { write_kept(folder, state); };
@@ -116,7 +116,8 @@ awaitable<> sandbox_vault::note_kept(std::string id, kept_state state)
     known_[id] = std::move(state);
 }
 
-awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old, kept_state now)
+awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::vector<std::string> old,
+                                      stored_state now)
 {
     const auto kept = now.ids();
     for (const auto& each : old)
@@ -124,20 +125,20 @@ awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::
 }
 
 // A server that claimed it and found this one alive has claimed it for this one again: what was kept is of before.
-awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, kept_state& state)
+awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, stored_state& state)
 {
     auto owner = co_await bucket_.owner_of(record.id);
-    if (owner.epoch == 0 && kept_workspaces::has(record.id)) {
+    if (owner.epoch == 0 && stored_workspaces::has(record.id)) {
         sandbox_claim first{1, sandboxes_.handles().node()};
         owner = co_await claim_or_owner(record.id, std::move(first));
     }
     if (owner.epoch <= state.epoch) co_return true;
     const bool own = owner.node == sandboxes_.handles().node();
-    bool is_brought = own && state.epoch == 0 && kept_workspaces::has(record.id);
+    bool is_brought = own && state.epoch == 0 && stored_workspaces::has(record.id);
     if (is_brought) is_brought = co_await brings_back(record, owner.epoch);
     if (is_brought) co_return false;
     if (own)
-        state = kept_state{.epoch = owner.epoch, .released = state.released};
+        state = stored_state{.epoch = owner.epoch, .released = state.released};
     else
         co_await give_up(std::move(record), owner);
     co_return own;
@@ -178,18 +179,19 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     if (first) co_await bucket_.forget(id, state.epoch, false);
     count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
-    const auto noun = kept_workspaces::noun_of(id);
+    const auto noun = stored_workspaces::noun_of(id);
     log::info(noun + "_kept",
               {{noun, id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
 }
 
 awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
 {
-    const auto noun = kept_workspaces::noun_of(record.id);
+    const auto noun = stored_workspaces::noun_of(record.id);
     log::warning(noun + "_superseded", {{noun, record.id}, {"by", owner.node}});
     claims_[record.id] = std::move(owner);
     known_.erase(record.id);
-    auto work = kept_workspaces::has(record.id) ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
+    auto work =
+        stored_workspaces::has(record.id) ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
     co_await uncancelled(std::move(work));
 }
 
@@ -216,7 +218,7 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 void sandbox_vault::refuse_where_busy(const std::string& id) const
 {
     if (is_busy(id))
-        throw sandbox_error("StateError", "Something goes on in the " + kept_workspaces::noun_of(id) + " " + id +
+        throw sandbox_error("StateError", "Something goes on in the " + stored_workspaces::noun_of(id) + " " + id +
                                               ": wait for its end, or end it.");
 }
 
@@ -260,7 +262,7 @@ awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_question take)
 {
     sandbox_error why("StateError", "The sandbox moves to another server.");
-    if (record.status == "running" && !kept_workspaces::has(record.id))
+    if (record.status == "running" && !stored_workspaces::has(record.id))
         co_await sandboxes_.end_processes(record, std::move(why));
     co_await keep_now(record.id, true);
     const bool is_taken = co_await take();

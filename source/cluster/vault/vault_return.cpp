@@ -51,7 +51,7 @@ std::string note_on_workspace(const snapshots::snapshot_manifest& manifest)
 
 std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
-    if (kept_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
+    if (stored_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
                "it and its jobs are gone.";
@@ -60,7 +60,7 @@ std::string note_of(const snapshots::snapshot_manifest& manifest)
            ": later changes are lost, its /tmp is empty, and what ran in it and its jobs are gone.";
 }
 
-void read_folder(const snapshots::snapshot_manifest& of, const kept_folder& folder,
+void read_folder(const snapshots::snapshot_manifest& of, const stored_folder& folder,
                  const snapshots::chunk_sealer& sealer, const fs::path& chunks, const fs::path& into,
                  const std::stop_token& stop)
 {
@@ -103,12 +103,12 @@ awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
 }
 
 // The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
-awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, kept_state state)
+awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, stored_state state)
 {
-    const bool is_workspace = kept_workspaces::has(manifest.handle);
-    const workspace_place at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_place();
+    const bool is_workspace = stored_workspaces::has(manifest.handle);
+    const workspace_location at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_location();
     const auto place = sandboxes_.places().folder(manifest.handle);
-    const kept_folder workspace{manifest.chunks, manifest.bytes};
+    const stored_folder workspace{manifest.chunks, manifest.bytes};
     auto all = snapshots_in(manifest);
     auto read = [manifest, workspace, all, place, passing, state, is_workspace, at, aside = sandboxes_.places(),
                  sealer = bucket_.sealer(), stop = stop_.get_token()] {
@@ -130,10 +130,10 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, f
 }
 
 // The owner may have given the name here meanwhile.
-void sandbox_vault::add_record(kept_record record)
+void sandbox_vault::add_record(stored_record record)
 {
     auto& about = record.about;
-    if (kept_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
+    if (stored_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
     if (sandboxes_.store().find(about.owner, about.name))
         about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
     sandboxes_.store().insert(about);
@@ -144,9 +144,9 @@ void sandbox_vault::add_record(kept_record record)
 awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
 {
     const auto record = record_in(manifest);
-    if (kept_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
+    if (stored_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
         throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
-    kept_state kept;
+    stored_state kept;
     kept.workspace.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
     const auto passing = co_await make_passing();
@@ -154,9 +154,9 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     for (auto& id : kept.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
     auto fetch = [this](passing_chunk chunk) { return fetch_file(std::move(chunk)); };
     const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
-    kept_state state;
+    stored_state state;
     state.epoch = epoch;
-    if (kept_workspaces::has(manifest.handle)) state.owner = record.about.owner;
+    if (stored_workspaces::has(manifest.handle)) state.owner = record.about.owner;
     std::string problem;
     try {
         if (failure) std::rethrow_exception(failure);
@@ -172,7 +172,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     known_[manifest.handle] = state;
     tell_next(manifest.handle, note_of(manifest));
     count("brought");
-    const auto noun = kept_workspaces::noun_of(manifest.handle);
+    const auto noun = stored_workspaces::noun_of(manifest.handle);
     log::info(noun + "_brought", {{noun, manifest.handle},
                                   {"from", manifest.node},
                                   {"kept", moment(manifest.taken)},
@@ -184,7 +184,7 @@ awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle
 {
     kept_sandbox kept;
     kept.newest = co_await bucket_.newest(handle);
-    if (!kept.newest && !kept_workspaces::has(handle)) throw nothing_kept();
+    if (!kept.newest && !stored_workspaces::has(handle)) throw nothing_kept();
     if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
     co_return kept;
 }

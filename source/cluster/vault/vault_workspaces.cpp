@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Outputs that results name stay with their server.
-void leave_outputs(const sandbox_places& places, const fs::path& copy)
+void leave_outputs(const sandbox_paths& places, const fs::path& copy)
 {
     std::error_code none;
     const auto outputs = copy / workspaces::outputs_folder;
@@ -36,22 +36,22 @@ std::vector<sandbox_record> sandbox_vault::all_here() const
 
 std::optional<sandbox_record> sandbox_vault::find_here(const std::string& id) const
 {
-    return kept_workspaces::has(id) ? workspaces_.find(id) : sandboxes_.store().find_of_any(id);
+    return stored_workspaces::has(id) ? workspaces_.find(id) : sandboxes_.store().find_of_any(id);
 }
 
 bool sandbox_vault::is_busy(const std::string& id) const
 {
-    return kept_workspaces::has(id) ? workspaces_.is_busy(id) : sandboxes_.is_busy(id);
+    return stored_workspaces::has(id) ? workspaces_.is_busy(id) : sandboxes_.is_busy(id);
 }
 
 fs::path sandbox_vault::folder_of(const std::string& id) const
 {
-    return kept_workspaces::has(id) ? workspaces_.place_of(id).folder : sandboxes_.places().folder(id);
+    return stored_workspaces::has(id) ? workspaces_.place_of(id).folder : sandboxes_.places().folder(id);
 }
 
 void sandbox_vault::tell_next(const std::string& id, std::string sentence)
 {
-    if (kept_workspaces::has(id))
+    if (stored_workspaces::has(id))
         workspaces_.tell_next(id, std::move(sentence));
     else
         sandboxes_.cells().tell_next(id, std::move(sentence));
@@ -59,7 +59,7 @@ void sandbox_vault::tell_next(const std::string& id, std::string sentence)
 
 awaitable<fs::path> sandbox_vault::copy_of(sandbox_record record)
 {
-    if (kept_workspaces::has(record.id)) co_return co_await copy_of_workspace(std::move(record));
+    if (stored_workspaces::has(record.id)) co_return co_await copy_of_workspace(std::move(record));
     auto copy = co_await kernels_.copy_aside(std::move(record));
     co_return std::move(copy.folder);
 }
@@ -148,7 +148,7 @@ awaitable<> sandbox_vault::adopt(std::string handle)
     if (!problem.empty()) log::warning("workspace_not_adopted", {{"workspace", handle}, {"reason", problem}});
 }
 
-awaitable<> sandbox_vault::begin_here(std::string handle, kept_state state)
+awaitable<> sandbox_vault::begin_here(std::string handle, stored_state state)
 {
     auto write = [place = workspaces_.place_of(handle), state] {
         place.make();
@@ -162,9 +162,9 @@ awaitable<> sandbox_vault::begin_here(std::string handle, kept_state state)
 // False: the caller has not named it yet.
 awaitable<bool> sandbox_vault::begins_empty(std::string handle, std::uint64_t epoch)
 {
-    const auto* principal = kept_workspaces::has(handle) ? workspaces_.principal_of(handle) : nullptr;
+    const auto* principal = stored_workspaces::has(handle) ? workspaces_.principal_of(handle) : nullptr;
     if (principal == nullptr) co_return false;
-    kept_state state{.epoch = epoch, .owner = *principal};
+    stored_state state{.epoch = epoch, .owner = *principal};
     auto work = begin_here(handle, std::move(state));
     co_await uncancelled(std::move(work));
     if (epoch > 1)
@@ -177,7 +177,7 @@ awaitable<bool> sandbox_vault::begins_empty(std::string handle, std::uint64_t ep
 // that was at other servers meanwhile has its newest files in the storage.
 awaitable<bool> sandbox_vault::begins_with_files(std::string handle, std::uint64_t epoch)
 {
-    const auto* principal = kept_workspaces::has(handle) ? workspaces_.principal_of(handle) : nullptr;
+    const auto* principal = stored_workspaces::has(handle) ? workspaces_.principal_of(handle) : nullptr;
     if (principal == nullptr) co_return false;
     auto read = [place = workspaces_.place_of(handle)] {
         return std::pair(read_kept(place.folder), workspaces::has_files(place.workspace()));
@@ -186,7 +186,7 @@ awaitable<bool> sandbox_vault::begins_with_files(std::string handle, std::uint64
     auto& state = seen.first;
     const bool is_known = state.epoch == epoch;
     if (!is_known && !(epoch == 1 && seen.second)) co_return false;
-    if (!is_known) state = kept_state{.epoch = epoch, .owner = *principal};
+    if (!is_known) state = stored_state{.epoch = epoch, .owner = *principal};
     auto work = begin_here(std::move(handle), std::move(state));
     co_await uncancelled(std::move(work));
     co_return true;
@@ -248,7 +248,7 @@ awaitable<> sandbox_vault::begin_workspace(std::string handle)
                             "The workspace may be at another server, and the storage of snapshots, "
                             "which knows, does not answer (" +
                                 problem + "). Call again in a few seconds.");
-    kept_state nothing;
+    stored_state nothing;
     co_await begin_here(std::move(handle), std::move(nothing));
 }
 

@@ -5,7 +5,7 @@
 #include "files/glob.hpp"
 #include "jail/program_view.hpp"
 #include "runs/search_rows.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 #include "text/utf8_text.hpp"
 #include "text/words.hpp"
 
@@ -181,7 +181,7 @@ std::string without_program(std::string_view said)
     return text;
 }
 
-void check_end_of_search(const sandbox::run_result& end, const sandbox::kept_output& output)
+void check_end_of_search(const sandbox::run_result& end, const sandbox::output_head& output)
 {
     using sandbox::cause;
     if (end.why == cause::setup_failed) throw file_error("The search did not begin: " + end.error);
@@ -236,7 +236,7 @@ awaitable<file_matches> file_searcher::search(std::string principal, std::filesy
     if (!place) throw file_error(busy_sentence);
     auto request = request_for(folder, what);
     request.principal = principal;
-    sandbox::kept_output output(most_output);
+    sandbox::output_head output(most_output);
     const auto end = co_await backend_.run(std::move(request), output);
     check_end_of_search(end, output);
     const auto note = why_incomplete(end, output.out.size());

@@ -145,7 +145,7 @@ awaitable<std::string> file_viewer::run(std::string caller, sandbox::run_request
 {
     const auto place = co_await admission_.enter(std::move(caller));
     if (!place) throw file_error(busy_sentence);
-    sandbox::kept_output output(request.limits.output);
+    sandbox::output_head output(request.limits.output);
     const auto end = co_await backend_.run(std::move(request), output);
     check_end(end);
     co_return std::move(output.out);

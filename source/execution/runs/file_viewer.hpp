@@ -5,7 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 
 #include <cstddef>
 #include <optional>

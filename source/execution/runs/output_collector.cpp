@@ -80,7 +80,7 @@ std::string new_name(const std::string& node)
     return (node.empty() ? random_id(16) : handle_maker(node).make("out")) + ".txt";
 }
 
-std::shared_ptr<output_file> create_in(const output_place& where, const output_store::limits& keep,
+std::shared_ptr<output_file> create_in(const output_location& where, const output_store::limits& keep,
                                        const std::string& node)
 try {
     const file_root workspace(where.workspace);
@@ -114,7 +114,7 @@ bool output_file::append(std::string_view bytes)
     return !failed_;
 }
 
-awaitable<std::shared_ptr<output_file>> output_store::create(output_place where)
+awaitable<std::shared_ptr<output_file>> output_store::create(output_location where)
 {
     return pool_->run(where.principal, [where, keep = keep_, node = node_] { return create_in(where, keep, node); });
 }
@@ -170,7 +170,7 @@ std::string captured_stream::newest(std::size_t most) const
     return std::string(utf8_suffix(end, most));
 }
 
-output_collector::output_collector(output_store& store, output_place where, std::size_t max_output,
+output_collector::output_collector(output_store& store, output_location where, std::size_t max_output,
                                    progress_sender* progress)
     : store_(store), where_(std::move(where)), progress_(progress), out_(max_output), err_(max_output)
 {

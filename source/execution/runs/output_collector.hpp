@@ -16,7 +16,7 @@
 namespace cmcp {
 
 /// The owner of an output, and the workspace that keeps it.
-struct output_place {
+struct output_location {
     std::string principal;
     std::filesystem::path workspace;
 };
@@ -67,7 +67,7 @@ public:
     }
 
     /// Nothing when the folder cannot be used (the caller's own code put something else in its place, no space left).
-    awaitable<std::shared_ptr<output_file>> create(output_place where);
+    awaitable<std::shared_ptr<output_file>> create(output_location where);
 
     /// Waits until `bytes` are written.
     awaitable<bool> append(std::shared_ptr<output_file> file, std::string bytes);
@@ -114,7 +114,7 @@ private:
 class output_collector final : public sandbox::output_receiver, public live_output {
 public:
     /// `max_output` in bytes for each stream. `progress` may be null. All must outlive this.
-    output_collector(output_store& store, output_place where, std::size_t max_output, progress_sender* progress);
+    output_collector(output_store& store, output_location where, std::size_t max_output, progress_sender* progress);
 
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
 
@@ -132,7 +132,7 @@ private:
     awaitable<> write_file();
 
     output_store& store_;
-    output_place where_;
+    output_location where_;
     progress_sender* progress_;
     captured_stream out_;
     captured_stream err_;

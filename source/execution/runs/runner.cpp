@@ -184,7 +184,7 @@ awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool b
     co_return place;
 }
 
-awaitable<run_outcome> runner::collect(request_io& io, output_place where, std::optional<std::size_t> max_output,
+awaitable<run_outcome> runner::collect(request_io& io, output_location where, std::optional<std::size_t> max_output,
                                        collected_work work) const
 {
     const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
@@ -213,7 +213,7 @@ awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
     if (request.workspace.empty() && workspace_size_) request.limits.workspace_size = workspace_size_(who.principal);
-    output_place where{who.principal, at.workspace};
+    output_location where{who.principal, at.workspace};
     const std::string key = admission_key(who);
     const auto place = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;

@@ -69,7 +69,7 @@ public:
 
     /// Runs `work`; keeps its output, at most `max_output` bytes of each stream in memory, the rest in a file of the
     /// workspace, and hands it to the caller's progress. All must outlive the call.
-    awaitable<run_outcome> collect(request_io& io, output_place where, std::optional<std::size_t> max_output,
+    awaitable<run_outcome> collect(request_io& io, output_location where, std::optional<std::size_t> max_output,
                                    collected_work work) const;
 
     blocking_pool& pool() const { return pool_; }

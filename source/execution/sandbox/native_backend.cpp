@@ -2,8 +2,8 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "probe/probe.hpp"
-#include "sandbox/kept_output.hpp"
 #include "sandbox/launcher_link.hpp"
+#include "sandbox/output_head.hpp"
 #include "sandbox/run_in_flight.hpp"
 
 #include <boost/asio/cancellation_state.hpp>
@@ -261,7 +261,7 @@ awaitable<layers> native_backend::probe()
 awaitable<> native_backend::probe_zygote()
 {
     if (zygote_probed_ || !probed_ || zygote_now().is != layer::state::on) co_return;
-    kept_output nothing;
+    output_head nothing;
     const zygote_options& loaded = *link_->settings().launcher.zygote;
     run_request request = probe_request();
     request.argv = loaded.argv;
@@ -288,7 +288,7 @@ layer native_backend::zygote_now() const
 awaitable<layers> native_backend::probe_kernel()
 {
     if (probed_) co_return *probed_;
-    kept_output nothing;
+    output_head nothing;
     run_request request = probe_request();
     const run_result result = co_await run_once(link_, std::move(request), nothing, true);
     const json::object inside = jsonrpc::read_object(result.result);
@@ -309,7 +309,7 @@ awaitable<layer> native_backend::probe_browser()
 {
     layer own_sandbox = link_->settings().browser_layer;
     if (link_->settings().launcher.browser.path.empty()) co_return own_sandbox;
-    kept_output nothing;
+    output_head nothing;
     const run_result result = co_await run_once(link_, browser_trial(), nothing, false);
     const bool works = result.why == cause::exited && result.exit_code == 0;
     own_sandbox.is = works ? layer::state::on : layer::state::off;

@@ -32,7 +32,7 @@ struct feed_state {
     std::string runs;
     std::string usage;
     std::string health;
-    admin_place place;
+    list_positions place;
     int looks = 0;
 };
 

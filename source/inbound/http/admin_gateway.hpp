@@ -35,7 +35,7 @@ struct admin_connections {
 };
 
 /// A place in the lists that grow: numbers of their latest entries.
-struct admin_place {
+struct list_positions {
     std::uint64_t ends = 0;
     std::uint64_t decisions = 0;
 };
@@ -74,8 +74,8 @@ public:
     /// Copies a sandbox's workspace aside, with the variables of its kernels: {"copy", "kept_kernels", "busy_kernels"}.
     virtual awaitable<json::object> copy_sandbox(std::string id) = 0;
 
-    virtual admin_place now() const = 0;
-    virtual admin_news since(const admin_viewer& by, admin_place& place) = 0;  ///< moves the place
+    virtual list_positions now() const = 0;
+    virtual admin_news since(const admin_viewer& by, list_positions& place) = 0;  ///< moves the place
 
     /// Reads the settings again: {"changed", "needs_restart"}.
     virtual json::object reload() = 0;

@@ -104,7 +104,7 @@ scope_set offered_scopes(const settings& config)
 
 std::string metadata_address(const http_request& request, const settings& config, std::string_view path)
 {
-    return address_used(request, config) + std::string(metadata_place) + std::string(is_endpoint(path) ? path : "");
+    return address_used(request, config) + std::string(metadata_path) + std::string(is_endpoint(path) ? path : "");
 }
 
 std::optional<http_reply> refuse_scopes(const http_request& request, const settings& config, scope_set needed)

@@ -82,7 +82,7 @@ std::optional<http_reply> refuse_scopes(const http_request& request, const setti
 scope_set offered_scopes(const settings& config);
 
 /// Behind the server's address, with the path of an endpoint behind it (RFC 9728 section 3).
-inline constexpr std::string_view metadata_place = "/.well-known/oauth-protected-resource";
+inline constexpr std::string_view metadata_path = "/.well-known/oauth-protected-resource";
 
 /// The metadata of the endpoint at `path` (RFC 9728), where a client reaches this server.
 std::string metadata_address(const http_request& request, const settings& config, std::string_view path);

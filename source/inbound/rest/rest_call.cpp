@@ -117,7 +117,7 @@ awaitable<http_reply> large_reply(blocking_pool& pool, const http_request& reque
     return pool.run(request.principal, std::move(write));
 }
 
-code_place_ptr code_of(const http_request& request) { return request.who ? request.who->code : nullptr; }
+calling_code_ptr code_of(const http_request& request) { return request.who ? request.who->code : nullptr; }
 
 std::optional<http_reply> refuse(server_core& core, const settings& config, const std::string& name,
                                  http_request& request)

@@ -20,7 +20,7 @@ json::array words(std::string_view text)
 json::object metadata(const http_request& request, const settings& config)
 {
     json::object about;
-    about["resource"] = address_used(request, config) + request.path.substr(metadata_place.size());
+    about["resource"] = address_used(request, config) + request.path.substr(metadata_path.size());
     about["authorization_servers"] = json::value_from(config.auth_issuers);
     about["scopes_supported"] = words(offered_scopes(config).text());
     about["bearer_methods_supported"] = json::array{"header"};
@@ -46,7 +46,7 @@ void add_metadata_routes(router& routes, const settings& config)
 {
     for (const auto* path : {"", "/mcp", "/sse"})
         routes.add({.methods = {"GET", "HEAD"},
-                    .path = std::string(metadata_place) + path,
+                    .path = std::string(metadata_path) + path,
                     .serve = [&config](exchange& x) { return serve_metadata(x, config); },
                     .access = route_access::open});
 }

@@ -30,14 +30,14 @@ constexpr control_file swap_limit{"memory", "memory.swap.max", "memory.memsw.lim
 // The files for swap are absent where the kernel does not count it.
 void forbid_swap(const cgroup_folders& groups, std::uint64_t memory)
 {
-    const cgroup_place* const place = groups.of(swap_limit.controller);
+    const cgroup_path* const place = groups.of(swap_limit.controller);
     if (place != nullptr && !groups.set(swap_limit, place->unified ? 0 : memory) && errno != ENOENT)
         throw step_failed("limit the cgroup: swap");
 }
 
 void put_into(const cgroup_folders& groups, pid_t process)
 {
-    for (const cgroup_place& each : groups.all())
+    for (const cgroup_path& each : groups.all())
         if (!each.unified && !write_control(each.folder / "cgroup.procs", std::to_string(process)))
             throw step_failed("enter the cgroup");
 }
@@ -54,7 +54,7 @@ run_cgroup::run_cgroup(std::shared_ptr<const cgroup_folders> caller, const std::
     folders_.must_set(process_limit, most_processes_);
     forbid_swap(folders_, memory);
     folders_.must_set(memory_end, survives ? 0 : 1);
-    for (const cgroup_place& each : folders_.all())
+    for (const cgroup_path& each : folders_.all())
         if (each.unified)
             folder_.reset(check(::open(each.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open the cgroup"));
 }
@@ -71,7 +71,7 @@ void run_cgroup::take_beside(pid_t process) const
     if (caller_) put_into(*caller_, process);
 }
 
-bool run_cgroup::is_in_force(const cgroup_place& place, std::string_view controller, const run_limits& limits) const
+bool run_cgroup::is_in_force(const cgroup_path& place, std::string_view controller, const run_limits& limits) const
 {
     if (controller == "cpu") return caller_->figure(processor_share) == (place.unified ? share_unified : share_first);
     const bool is_memory = controller == "memory";
@@ -84,7 +84,7 @@ json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
 {
     json::object findings;
     for (const std::string_view each : needed_controllers) {
-        const cgroup_place* const place = folders_.of(each);
+        const cgroup_path* const place = folders_.of(each);
         if (place == nullptr) continue;
         std::string says = place->unified ? "cgroup v2" : "cgroup v1";
         if (!has_member(place->folder, process))
@@ -98,7 +98,7 @@ json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
 
 void run_cgroup::kill_all() const
 {
-    for (const cgroup_place& each : folders_.all())
+    for (const cgroup_path& each : folders_.all())
         if (each.unified) write_control(each.folder / "cgroup.kill", "1");
 }
 

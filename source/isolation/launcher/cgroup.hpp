@@ -46,7 +46,7 @@ public:
     std::uint64_t peak_memory() const;           ///< bytes; 0 where the kernel does not tell
 
 private:
-    bool is_in_force(const cgroup_place& place, std::string_view controller, const run_limits& limits) const;
+    bool is_in_force(const cgroup_path& place, std::string_view controller, const run_limits& limits) const;
 
     std::shared_ptr<const cgroup_folders> caller_;
     cgroup_folders folders_;

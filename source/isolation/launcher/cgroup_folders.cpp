@@ -22,10 +22,10 @@ void make_anew(const std::filesystem::path& folder)
 }  // namespace
 
 // Delegates, so that a failure removes what was made before it.
-cgroup_folders::cgroup_folders(const std::vector<cgroup_place>& parents, const std::string& name) : cgroup_folders()
+cgroup_folders::cgroup_folders(const std::vector<cgroup_path>& parents, const std::string& name) : cgroup_folders()
 {
-    for (const cgroup_place& each : parents) {
-        cgroup_place group{each.folder / name, each.unified, each.controllers};
+    for (const cgroup_path& each : parents) {
+        cgroup_path group{each.folder / name, each.unified, each.controllers};
         if (::mkdir(group.folder.c_str(), 0755) != 0) make_anew(group.folder);
         all_.push_back(std::move(group));
     }
@@ -45,12 +45,12 @@ void cgroup_folders::add(cgroup_folders other)
 
 cgroup_folders::~cgroup_folders()
 {
-    for (const cgroup_place& each : all_) ::rmdir(each.folder.c_str());
+    for (const cgroup_path& each : all_) ::rmdir(each.folder.c_str());
 }
 
-const cgroup_place* cgroup_folders::of(std::string_view controller) const
+const cgroup_path* cgroup_folders::of(std::string_view controller) const
 {
-    const auto has = [&](const cgroup_place& each) { return each.controls(controller); };
+    const auto has = [&](const cgroup_path& each) { return each.controls(controller); };
     const auto at = std::find_if(all_.begin(), all_.end(), has);
     return at == all_.end() ? nullptr : &*at;
 }
@@ -58,7 +58,7 @@ const cgroup_place* cgroup_folders::of(std::string_view controller) const
 // Empty: no group here has such a file.
 std::filesystem::path cgroup_folders::place_of(const control_file& file) const
 {
-    const cgroup_place* const place = of(file.controller);
+    const cgroup_path* const place = of(file.controller);
     const char* const name = place != nullptr ? file.name_in(*place) : nullptr;
     return name != nullptr ? place->folder / name : std::filesystem::path();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "limits/cgroup_place.hpp"
+#include "limits/cgroup_path.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -19,19 +19,19 @@ public:
         std::string_view controller;
         const char* unified;
         const char* first;
-        const char* name_in(const cgroup_place& place) const { return place.unified ? unified : first; }
+        const char* name_in(const cgroup_path& place) const { return place.unified ? unified : first; }
     };
 
     cgroup_folders() = default;
     /// Makes `name` below each of `parents`. Throws step_failed.
-    cgroup_folders(const std::vector<cgroup_place>& parents, const std::string& name);
+    cgroup_folders(const std::vector<cgroup_path>& parents, const std::string& name);
     cgroup_folders(cgroup_folders&& other) noexcept : all_(std::exchange(other.all_, {})) {}
     cgroup_folders& operator=(cgroup_folders&& other) noexcept;
     ~cgroup_folders();
 
     void add(cgroup_folders other);
-    const std::vector<cgroup_place>& all() const { return all_; }
-    const cgroup_place* of(std::string_view controller) const;  ///< null where no hierarchy has it
+    const std::vector<cgroup_path>& all() const { return all_; }
+    const cgroup_path* of(std::string_view controller) const;  ///< null where no hierarchy has it
 
     bool set(const control_file& file, std::uint64_t value) const;       ///< true, too, where no group has such a file
     void must_set(const control_file& file, std::uint64_t value) const;  ///< throws step_failed
@@ -41,7 +41,7 @@ public:
 private:
     std::filesystem::path place_of(const control_file& file) const;
 
-    std::vector<cgroup_place> all_;
+    std::vector<cgroup_path> all_;
 };
 
 /// Files that bound both a run and its caller.

@@ -28,7 +28,7 @@ std::uint64_t of_the_machine(const cgroup_folders::control_file& file)
 
 // Three quarters of what the group that holds the launcher may have, or else the machine, so that one caller leaves
 // room for others and for the server. v1 shows no limit as a number that no machine has.
-std::optional<std::uint64_t> most_of_a_caller(const cgroup_place& callers, const cgroup_folders::control_file& file)
+std::optional<std::uint64_t> most_of_a_caller(const cgroup_path& callers, const cgroup_folders::control_file& file)
 {
     std::uint64_t whole = of_the_machine(file);
     const std::uint64_t limit = number_in(callers.folder.parent_path() / file.name_in(callers));
@@ -64,13 +64,13 @@ void remove_abandoned(const fs::path& folder)
 cgroup_tree::cgroup_tree(bool wanted)
 {
     if (!wanted) return;
-    const cgroup_places places = find_cgroup_places();
+    const cgroup_paths places = find_cgroup_paths();
     lacking_ = places.lacking;
-    for (const cgroup_place& each : places.all) add(each);
+    for (const cgroup_path& each : places.all) add(each);
 }
 
 // A hierarchy that cannot be used leaves the others as they are.
-void cgroup_tree::add(const cgroup_place& place)
+void cgroup_tree::add(const cgroup_path& place)
 try {
     remove_abandoned(place.folder);
     divide(place);
@@ -96,12 +96,12 @@ std::shared_ptr<const cgroup_folders> cgroup_tree::of_caller(const std::string& 
     if (const auto known = callers_.find(caller); known != callers_.end()) return known->second.folders.lock();
     const unsigned number = free_number();
     auto folders = std::make_shared<cgroup_folders>(own_.all(), "caller-" + std::to_string(number));
-    for (const cgroup_place& each : folders->all()) {
+    for (const cgroup_path& each : folders->all()) {
         divide(each);
         if (each.controls("cpu")) folders->must_set(processor_share, each.unified ? share_unified : share_first);
     }
     for (const auto& limit : {memory_limit, process_limit})
-        if (const cgroup_place* const own = own_.of(limit.controller))
+        if (const cgroup_path* const own = own_.of(limit.controller))
             if (const auto most = most_of_a_caller(*own, limit)) folders->must_set(limit, *most);
     callers_[caller] = {number, folders};
     return folders;

@@ -28,7 +28,7 @@ private:
         std::weak_ptr<const cgroup_folders> folders;
     };
 
-    void add(const cgroup_place& place);
+    void add(const cgroup_path& place);
     std::shared_ptr<const cgroup_folders> of_caller(const std::string& caller);
     unsigned free_number() const;
 

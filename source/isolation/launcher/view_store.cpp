@@ -46,8 +46,8 @@ void check_workspace_place(const std::string& path)
 {
     const auto clean = std::filesystem::path(path).lexically_normal().string();
     const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
-    constexpr std::string_view taken[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",    "/bin",
-                                          "/sbin", "/lib", "/lib64", "/var/tmp", data_place};
+    constexpr std::string_view taken[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",   "/bin",
+                                          "/sbin", "/lib", "/lib64", "/var/tmp", data_path};
     const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
     if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
         throw step_failed("place the workspace at " + path, EINVAL);
@@ -246,7 +246,7 @@ view view_store::build(const std::string& key, const run_request& request)
 void view_store::show_data(const view& fresh) const
 {
     tree_builder tree(open_place(fresh.place));
-    tree.bind(way_to(data_), data_place, read_only | MOUNT_ATTR_NOEXEC);
+    tree.bind(way_to(data_), data_path, read_only | MOUNT_ATTR_NOEXEC);
 }
 
 void view_store::show_machine(view& fresh, const run_request& request) const
@@ -271,7 +271,7 @@ void view_store::show_image(view& fresh, const run_request& request) const
         const unique_fd places = open_place(above);
         tree_builder tree(open_place(above));
         add_places(tree, request);
-        if (data_) tree.folder(data_place);
+        if (data_) tree.folder(data_path);
         add_image_accounts(tree, image.get(), request.workspace_inside);
         const tree_builder inside(open_image(request.image));
         const auto program_inside = [&](const std::string& name) -> std::string {

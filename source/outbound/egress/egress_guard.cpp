@@ -32,12 +32,12 @@ awaitable<> accept_all(asio::ip::tcp::acceptor door, client_taker take)
 }
 
 // Nothing for a client at an address that stands for no name.
-std::optional<egress_place> place_of(const asio::ip::tcp::socket& client, name_addresses& names)
+std::optional<egress_target> place_of(const asio::ip::tcp::socket& client, name_addresses& names)
 {
     boost::system::error_code gone;
     const auto at = client.local_endpoint(gone);
     const auto name = gone ? std::nullopt : names.name_of(at.address());
-    return name ? std::optional(egress_place{read_host(*name), at.port()}) : std::nullopt;
+    return name ? std::optional(egress_target{read_host(*name), at.port()}) : std::nullopt;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
     serve(std::move(client), ticket, std::nullopt);
 }
 
-void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place)
+void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> place)
 {
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;

@@ -19,7 +19,7 @@
 namespace cmcp {
 
 class proxy_connection;
-struct egress_place;
+struct egress_target;
 
 /// The forward proxy (RFC 9110 section 7.6, RFC 9112: absolute-form requests and CONNECT): the only way out for the
 /// browser and for what fetches images. It judges each name, resolves it itself, judges each address, connects to the
@@ -75,7 +75,7 @@ private:
     };
     using entries = std::map<const egress_ticket*, entry>;
     static void end(entries& of, const egress_ticket* ticket);
-    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_place> place);
+    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> place);
 
     asio::any_io_executor executor_;
     std::shared_ptr<task_group> tasks_;

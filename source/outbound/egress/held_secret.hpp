@@ -1,7 +1,7 @@
 #pragma once
 
 #include "egress/egress_policy.hpp"
-#include "egress/secret_place.hpp"
+#include "egress/secret_position.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct held_secret {
 
     std::string name;
     std::vector<egress_entry> hosts;  ///< with a port each
-    secret_place place;
+    secret_position place;
     std::string value;
     std::string placeholder;
 

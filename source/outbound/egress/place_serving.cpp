@@ -25,7 +25,7 @@ std::string rule_for(opening_kind is)
     return is == opening_kind::other ? "protocol" : "server name";
 }
 
-std::string needs_port(const egress_place& place, const std::string& why)
+std::string needs_port(const egress_target& place, const std::string& why)
 {
     const std::string text = place.who.with_port(place.port);
     return text + " is refused: " + why + "; other protocols need an entry with the port, \"" + text + "\".";

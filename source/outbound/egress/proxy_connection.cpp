@@ -18,14 +18,14 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
 // host:port of CONNECT; both must be there.
-std::optional<egress_place> read_connect_target(std::string_view text)
+std::optional<egress_target> read_connect_target(std::string_view text)
 {
     const auto colon = text.rfind(':');
     if (colon == std::string_view::npos || text.find('@') != std::string_view::npos) return std::nullopt;
     const auto port = read_number<std::uint16_t>(text.substr(colon + 1));
     if (!port || *port == 0) return std::nullopt;
     try {
-        return egress_place{read_host(text.substr(0, colon)), *port};
+        return egress_target{read_host(text.substr(0, colon)), *port};
     } catch (const bad_host&) {
         return std::nullopt;
     }
@@ -48,7 +48,7 @@ unsigned proxy_connection::status_of(egress_error::kind is)
 }
 
 proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket,
-                                   std::optional<egress_place> place)
+                                   std::optional<egress_target> place)
     : egress_relay(std::move(client), std::move(ticket)), place_(std::move(place))
 {
 }

@@ -21,7 +21,7 @@
 namespace cmcp {
 
 /// The host and port that a connection is for.
-struct egress_place {
+struct egress_target {
     host who;
     std::uint16_t port = 0;
 };
@@ -32,7 +32,7 @@ struct egress_place {
 class proxy_connection : public egress_relay {
 public:
     proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket,
-                     std::optional<egress_place> place = std::nullopt);
+                     std::optional<egress_target> place = std::nullopt);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
 
@@ -81,7 +81,7 @@ private:
     static dialect dialect_of(client_opening::kind is);
     std::string opening_problem(const client_opening& opening) const;  ///< empty: it is passed on
 
-    std::optional<egress_place> place_;
+    std::optional<egress_target> place_;
     dialect speaks_ = dialect::http;  ///< in which a refusal is told
     tls_hellos hellos_;
     event answered_;  ///< the server's part of a TLS handshake goes on, or ends

@@ -78,14 +78,14 @@ json::object read_answer(const std::string& text)
 
 }  // namespace
 
-web_page_reader::web_page_reader(const execution_settings& config, sandbox::backend& backend,
-                                 run_admission& admission, blocking_pool& pool)
+web_page_reader::web_page_reader(const execution_settings& config, sandbox::backend& backend, run_admission& admission,
+                                 blocking_pool& pool)
     : interpreter_(config.python_interpreter), backend_(backend), admission_(admission), pool_(pool)
 {
 }
 
 awaitable<sandbox::run_result> web_page_reader::run(std::string caller, sandbox::run_request request,
-                                                    std::chrono::milliseconds limit, sandbox::kept_output& output)
+                                                    std::chrono::milliseconds limit, sandbox::output_head& output)
 {
     sandbox::run_result end;
     auto place = co_await admission_.enter(std::move(caller));
@@ -108,7 +108,7 @@ awaitable<json::object> web_page_reader::read(std::string caller, std::string pa
     start_python(request, python_home::none, interpreter_);
     request.script = web_page_script();
     request.input = options_line(wish) + page;
-    sandbox::kept_output output(reader_limits().output, most_complaints);
+    sandbox::output_head output(reader_limits().output, most_complaints);
     auto end = co_await run(caller, std::move(request), limit, output);
     if (!end.error.empty()) co_return failure(std::move(end.error));
     if (output.out.empty() && output.err.find("MemoryError") != std::string::npos)
@@ -129,7 +129,7 @@ awaitable<json::object> web_page_reader::read_pdf(std::string caller, std::strin
     sandbox::run_request request;
     request.argv = {pdftotext, "-enc", "UTF-8", "-nopgbrk", "-q", "-", "-"};
     request.input = std::move(document);
-    sandbox::kept_output output(reader_limits().output, most_complaints);
+    sandbox::output_head output(reader_limits().output, most_complaints);
     auto end = co_await run(std::move(caller), std::move(request), limit, output);
     if (!end.error.empty()) co_return failure(std::move(end.error));
     if (end.exit_code != 0) co_return failure("The PDF cannot be read: it is damaged or protected by a password.");

@@ -5,7 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "runs/run_admission.hpp"
 #include "sandbox/backend.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -42,7 +42,7 @@ public:
 private:
     /// The result's `error`: a sentence; empty: the run came to its end.
     awaitable<sandbox::run_result> run(std::string caller, sandbox::run_request request,
-                                       std::chrono::milliseconds limit, sandbox::kept_output& output);
+                                       std::chrono::milliseconds limit, sandbox::output_head& output);
 
     std::string interpreter_;
     sandbox::backend& backend_;

@@ -194,9 +194,9 @@ awaitable<json::object> administration::copy_sandbox(std::string id)
     co_return answer;
 }
 
-admin_place administration::now() const { return {of_.core.history().ends().last(), egress_decisions().last()}; }
+list_positions administration::now() const { return {of_.core.history().ends().last(), egress_decisions().last()}; }
 
-admin_news administration::since(const admin_viewer& by, admin_place& place)
+admin_news administration::since(const admin_viewer& by, list_positions& place)
 {
     admin_news news;
     const auto end = [](const bad_end& each) { return row_of(each); };

@@ -47,8 +47,8 @@ public:
     awaitable<bool> delete_sandbox(admin_viewer by, std::string id) override;
     bool cancel_job(const admin_viewer& by, const std::string& id) override;
     awaitable<json::object> copy_sandbox(std::string id) override;
-    admin_place now() const override;
-    admin_news since(const admin_viewer& by, admin_place& place) override;
+    list_positions now() const override;
+    admin_news since(const admin_viewer& by, list_positions& place) override;
     json::object reload() override;
 
 private:

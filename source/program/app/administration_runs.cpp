@@ -30,12 +30,12 @@ void add_row(json::array& rows, const run_row& run, const std::map<std::string, 
     rows.push_back(std::move(row));
 }
 
-struct kernel_place {
+struct kernel_key {
     std::string sandbox;
     std::string name;
 };
 
-kernel_place place_of(std::string_view id)
+kernel_key place_of(std::string_view id)
 {
     id.remove_prefix(kernel_mark.size());
     const auto colon = std::min(id.find(':'), id.size());

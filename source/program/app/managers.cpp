@@ -4,7 +4,7 @@
 #include "files/workspace_resources.hpp"
 #include "mcp/server_core.hpp"
 #include "metrics/registry.hpp"
-#include "runs/kept_results.hpp"
+#include "runs/stored_results.hpp"
 #include "sandboxes/node_name.hpp"
 #include "sandboxes/sandbox_resources.hpp"
 #include "text/handles.hpp"
@@ -245,7 +245,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
 void register_resources(server_core& core, managers& all)
 {
     core.add_resources(std::make_unique<workspace_resources>(*all.files, *all.watch));
-    core.keep_results(std::make_unique<kept_results>(*all.outputs, *all.places, *all.pool));
+    core.keep_results(std::make_unique<stored_results>(*all.outputs, *all.places, *all.pool));
     if (!all.sandboxes) return;
     core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.watch, *all.pool));
 }

@@ -1,7 +1,7 @@
 #include "app/optional_helpers.hpp"
 
 #include "jail/program_view.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 
 #include <chrono>
 #include <iterator>
@@ -41,7 +41,7 @@ sandbox::run_request question_about_modules(std::string interpreter)
 awaitable<std::vector<missing_helper>> find_missing_helpers(sandbox::backend& backend, std::string interpreter)
 {
     auto question = question_about_modules(std::move(interpreter));
-    sandbox::kept_output answer;
+    sandbox::output_head answer;
     const auto end = co_await backend.run(std::move(question), answer);
     const bool known = end.why == sandbox::cause::exited && answer.out.starts_with("asked\n");
     std::vector<missing_helper> missing;

@@ -36,7 +36,7 @@ const connect::client& client_named(const std::string& name)
     throw config_error("\"" + name + "\" is no client that is known here; these are: " + client_names());
 }
 
-connect::user_places user_places_of(const environment& variables)
+connect::user_paths user_paths_of(const environment& variables)
 {
     return {{variables.begin(), variables.end()}, fs::current_path()};
 }
@@ -45,7 +45,7 @@ connect::client_file file_of(const connect::client& of, const connect_words& lin
 {
     if (!line.file.empty()) return {line.file, fs::absolute(line.file).parent_path()};
     const scope where = line.scope == "project" ? scope::project : scope::user;
-    if (auto known = of.file(user_places_of(variables), where)) return *known;
+    if (auto known = of.file(user_paths_of(variables), where)) return *known;
     throw config_error(std::string(of.title) + " has no file in a project: leave --scope project out");
 }
 

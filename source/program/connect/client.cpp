@@ -94,50 +94,50 @@ json::object goose_entry(const server_entry& server)
 
 client_file below(const fs::path& base, const fs::path& name) { return {base / name, base}; }
 
-maybe_file in_home(const user_places& places, scope where, const char* name)
+maybe_file in_home(const user_paths& places, scope where, const char* name)
 {
     return below(where == scope::user ? places.home() : places.project, name);
 }
 
-maybe_file in_config(const user_places& places, scope where, const char* in_user, const char* in_project)
+maybe_file in_config(const user_paths& places, scope where, const char* in_user, const char* in_project)
 {
     if (where == scope::project) return in_project == nullptr ? maybe_file() : below(places.project, in_project);
     return below(places.config_home(), in_user);
 }
 
-maybe_file claude_code_file(const user_places& places, scope where)
+maybe_file claude_code_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return below(places.project, ".mcp.json");
     const auto folder = places.variable("CLAUDE_CONFIG_DIR");
     return below(folder.empty() ? places.home() : fs::path(folder), ".claude.json");
 }
 
-maybe_file codex_file(const user_places& places, scope where)
+maybe_file codex_file(const user_paths& places, scope where)
 {
     const auto folder = places.variable("CODEX_HOME");
     if (where == scope::user && !folder.empty()) return below(folder, "config.toml");
     return in_home(places, where, ".codex/config.toml");
 }
 
-maybe_file claude_desktop_file(const user_places& places, scope where)
+maybe_file claude_desktop_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "Claude/claude_desktop_config.json", nullptr);
 }
 
-maybe_file cursor_file(const user_places& places, scope where) { return in_home(places, where, ".cursor/mcp.json"); }
+maybe_file cursor_file(const user_paths& places, scope where) { return in_home(places, where, ".cursor/mcp.json"); }
 
-maybe_file vscode_file(const user_places& places, scope where)
+maybe_file vscode_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "Code/User/mcp.json", ".vscode/mcp.json");
 }
 
-maybe_file gemini_file(const user_places& places, scope where)
+maybe_file gemini_file(const user_paths& places, scope where)
 {
     return in_home(places, where, ".gemini/settings.json");
 }
 
 // The client reads both names; people have one of them.
-maybe_file opencode_file(const user_places& places, scope where)
+maybe_file opencode_file(const user_paths& places, scope where)
 {
     auto plain = in_config(places, where, "opencode/opencode.json", "opencode.json");
     auto commented = plain;
@@ -146,19 +146,19 @@ maybe_file opencode_file(const user_places& places, scope where)
     return fs::exists(commented->file, ignored) && !fs::exists(plain->file, ignored) ? commented : plain;
 }
 
-maybe_file windsurf_file(const user_places& places, scope where)
+maybe_file windsurf_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return std::nullopt;
     return below(places.home(), ".codeium/windsurf/mcp_config.json");
 }
 
-maybe_file devin_file(const user_places& places, scope where)
+maybe_file devin_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "devin/mcp_config.json", ".devin/mcp_config.json");
 }
 
 // Versions before the common folder of Google's agents had their own.
-maybe_file antigravity_file(const user_places& places, scope where)
+maybe_file antigravity_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return std::nullopt;
     auto common = below(places.home(), ".gemini/config/mcp_config.json");
@@ -169,14 +169,14 @@ maybe_file antigravity_file(const user_places& places, scope where)
     return common;
 }
 
-maybe_file copilot_file(const user_places& places, scope where)
+maybe_file copilot_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return below(places.project, ".github/mcp.json");
     const auto folder = places.variable("COPILOT_HOME");
     return folder.empty() ? below(places.home(), ".copilot/mcp-config.json") : below(folder, "mcp-config.json");
 }
 
-maybe_file cline_file(const user_places& places, scope where)
+maybe_file cline_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return std::nullopt;
     if (const fs::path named = places.variable("CLINE_MCP_SETTINGS_PATH"); named.is_absolute())
@@ -184,51 +184,51 @@ maybe_file cline_file(const user_places& places, scope where)
     return below(places.home(), ".cline/data/settings/cline_mcp_settings.json");
 }
 
-maybe_file cline_vscode_file(const user_places& places, scope where)
+maybe_file cline_vscode_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
                      nullptr);
 }
 
-maybe_file kiro_file(const user_places& places, scope where)
+maybe_file kiro_file(const user_paths& places, scope where)
 {
     return in_home(places, where, ".kiro/settings/mcp.json");
 }
 
-maybe_file lm_studio_file(const user_places& places, scope where)
+maybe_file lm_studio_file(const user_paths& places, scope where)
 {
     if (where == scope::project) return std::nullopt;
     return below(places.home(), ".lmstudio/mcp.json");
 }
 
-maybe_file junie_file(const user_places& places, scope where) { return in_home(places, where, ".junie/mcp/mcp.json"); }
+maybe_file junie_file(const user_paths& places, scope where) { return in_home(places, where, ".junie/mcp/mcp.json"); }
 
-maybe_file goose_file(const user_places& places, scope where)
+maybe_file goose_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "goose/config.yaml", nullptr);
 }
 
-maybe_file zed_file(const user_places& places, scope where)
+maybe_file zed_file(const user_paths& places, scope where)
 {
     return in_config(places, where, "zed/settings.json", ".zed/settings.json");
 }
 
 }  // namespace
 
-std::string user_places::variable(std::string_view name) const
+std::string user_paths::variable(std::string_view name) const
 {
     const auto entry = variables.find(name);
     return entry == variables.end() ? std::string() : entry->second;
 }
 
-fs::path user_places::home() const
+fs::path user_paths::home() const
 {
     const auto folder = variable("HOME");
     if (folder.starts_with('/')) return folder;
     throw std::runtime_error("HOME is not set, so the client's file is not known: name it with --file");
 }
 
-fs::path user_places::config_home() const
+fs::path user_paths::config_home() const
 {
     const auto folder = variable("XDG_CONFIG_HOME");
     return folder.starts_with('/') ? fs::path(folder) : home() / ".config";

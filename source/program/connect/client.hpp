@@ -19,7 +19,7 @@ struct server_entry {
 };
 
 /// Where the user's files are.
-struct user_places {
+struct user_paths {
     std::map<std::string, std::string, std::less<>> variables;  ///< HOME, XDG_CONFIG_HOME, those of clients
     std::filesystem::path project;                              ///< the folder of the project
 
@@ -45,7 +45,7 @@ struct client {
     form written;
     std::string_view servers;  ///< the member that holds the servers
     bool takes_http = true;
-    std::optional<client_file> (*file)(const user_places& places, scope where);  ///< nothing: it has none there
+    std::optional<client_file> (*file)(const user_paths& places, scope where);  ///< nothing: it has none there
     json::object (*entry)(const server_entry& server);
     std::string_view afterwards;  ///< a sentence: when the client reads its file
 };

@@ -32,7 +32,7 @@ awaitable<std::chrono::milliseconds> begin_alone(quotas& own, std::string princi
     co_return counts ? own.take_call(principal) : std::chrono::milliseconds(0);
 }
 
-told_by_server told_by(managers& all, std::function<json::object()> load)
+reported_by_server told_by(managers& all, std::function<json::object()> load)
 {
     holdings_source holdings;
     holdings.of = [&all](const std::string& principal) { return holdings_of(all, principal); };
@@ -202,7 +202,7 @@ application::application(asio::any_io_executor executor, const settings& config,
 void application::watch_members(sandbox_vault& vault)
 {
     vault.use_while([this] { return cluster_->watch.is_in_touch(); });
-    cluster_->watch.on_change([&vault] { return vault.meet_again(); }, [&vault] { return vault.part(); });
+    cluster_->watch.on_change([&vault] { return vault.regain_quorum(); }, [&vault] { return vault.lose_quorum(); });
 }
 
 awaitable<> application::prepare()

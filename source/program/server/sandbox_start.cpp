@@ -115,7 +115,7 @@ std::string data_folder(const settings& config)
     const std::string named = "SANDBOX_DATA_FOLDER=" + config.sandbox_data_folder.string();
     if (config.sandbox_backend == "firejail")
         throw config_error(named + " needs SANDBOX_BACKEND=native: Firejail cannot show a folder at " +
-                           sandbox::data_place);
+                           sandbox::data_path);
     if (!is_there) throw config_error(named + " is no folder that can be read");
     return real.string();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "identity/code_place.hpp"
+#include "identity/calling_code.hpp"
 #include "identity/scope.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/revision.hpp"
@@ -20,7 +20,8 @@ struct caller {
     std::string address;  ///< of this server as the client reaches it, without a slash at its end; empty: unknown
     bool session_ends =
         false;  ///< on_session_end() tells when; not that of standard input, which goes on in the next process
-    code_place_ptr code{};  ///< code in a sandbox calls, for which only its own sandbox is there; null: a client calls
+    calling_code_ptr
+        code{};  ///< code in a sandbox calls, for which only its own sandbox is there; null: a client calls
     json::object client_info;
     json::object client_capabilities;
 };

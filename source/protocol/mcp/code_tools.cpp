@@ -96,7 +96,7 @@ bool list_means(const std::vector<std::string>& list, std::string_view tool, boo
     return named;
 }
 
-bool list_means_upstream(const std::vector<std::string>& list, std::string_view tool, const code_place& from)
+bool list_means_upstream(const std::vector<std::string>& list, std::string_view tool, const calling_code& from)
 {
     if (!list_means(list, tool, false)) return false;
     return from.network ||
@@ -108,7 +108,7 @@ bool is_closed_and_read_only(const tool_definition& tool)
     return tool.annotations.read_only && !tool.annotations.open_world;
 }
 
-std::string overreach(const tool_definition& tool, const code_place& from)
+std::string overreach(const tool_definition& tool, const calling_code& from)
 {
     if (tool.annotations.open_world && !tool.keeps_to_network && !from.network)
         return tool.name +
@@ -123,7 +123,7 @@ std::string overreach(const tool_definition& tool, const code_place& from)
     return {};
 }
 
-void mean_own_sandbox(const tool_definition& tool, json::object& arguments, const code_place& from)
+void mean_own_sandbox(const tool_definition& tool, json::object& arguments, const calling_code& from)
 {
     if (!wants_sandbox(tool)) return;
     auto& sandbox = arguments[sandbox_argument];

@@ -42,13 +42,13 @@ bool list_means(const std::vector<std::string>& list, std::string_view tool, boo
 
 /// The same of a tool <server>.<tool> of another server, to which data goes that code gives it: an entry has to name
 /// the server, as `github.*` does, unless the code may reach the network.
-bool list_means_upstream(const std::vector<std::string>& list, std::string_view tool, const code_place& from);
+bool list_means_upstream(const std::vector<std::string>& list, std::string_view tool, const calling_code& from);
 
 /// Why the code may not call the tool, which it may call as such; empty: it may.
-std::string overreach(const tool_definition& tool, const code_place& from);
+std::string overreach(const tool_definition& tool, const calling_code& from);
 
 /// Names the code's own sandbox where a tool wants one and the call names none.
-void mean_own_sandbox(const tool_definition& tool, json::object& arguments, const code_place& from);
+void mean_own_sandbox(const tool_definition& tool, json::object& arguments, const calling_code& from);
 
 /// The tools that fit the words best, at most so many, the best first; without words all in their order. A tool fits
 /// each word that its name, title or description holds, whatever the case. Words behind the sixteenth do not count.

@@ -30,14 +30,14 @@ bool takes_sandbox(const tool_definition& definition)
     return object_of(definition.input_schema, "properties").contains("sandbox_id");
 }
 
-constexpr std::string_view kept_output = "out";
+constexpr std::string_view output_head = "out";
 
 // A file whose name is a handle is at the server that keeps it, in whichever workspace: the rest of a long result.
 std::string_view handle_in(std::string_view path)
 {
     path.remove_prefix(path.rfind('/') + 1);
     const auto name = path.substr(0, path.find_first_of(".?"));
-    return handle_maker::fits(kept_output, name) ? name : std::string_view();
+    return handle_maker::fits(output_head, name) ? name : std::string_view();
 }
 
 awaitable<std::string> node_of_workspace(const caller& who, other_nodes& nodes, std::string_view path)

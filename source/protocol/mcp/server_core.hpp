@@ -73,7 +73,7 @@ struct peer {
     std::string address{};                  ///< of this server, for a stateless request: see caller::address
     std::optional<revision> spoken{};  ///< by the client, where another server of the cluster has passed the message on
     bool passed_on = false;            ///< so: it is answered here, whatever it names
-    code_place_ptr code{};             ///< of a stateless request: see caller::code
+    calling_code_ptr code{};           ///< of a stateless request: see caller::code
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 

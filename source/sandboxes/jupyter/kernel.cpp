@@ -53,7 +53,7 @@ json::object question_order(message& heard)
     return order;
 }
 
-json::object cell_order(message& heard, const kernel_place& at)
+json::object cell_order(message& heard, const kernel_key& at)
 {
     auto& content = heard.content;
     const bool silent = member_or(content, "silent", false);

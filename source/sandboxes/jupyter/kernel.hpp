@@ -17,7 +17,7 @@
 namespace cmcp::jupyter {
 
 /// The kernel that a client works with: what it is called, and where it runs.
-struct kernel_place {
+struct kernel_key {
     std::string id;            ///< UUID
     std::string spec;          ///< name of its kernelspec
     caller who;                ///< owner
@@ -32,12 +32,12 @@ struct kernel_place {
 class kernel : public std::enable_shared_from_this<kernel> {
 public:
     /// All but `at` must outlive this and the children of `tasks`.
-    kernel(kernel_place at, kernel_manager& kernels, sandbox_manager& sandboxes, blocking_pool& pool, task_group& tasks)
+    kernel(kernel_key at, kernel_manager& kernels, sandbox_manager& sandboxes, blocking_pool& pool, task_group& tasks)
         : at_(std::move(at)), kernels_(kernels), sandboxes_(sandboxes), pool_(pool), tasks_(tasks)
     {
     }
 
-    const kernel_place& at() const { return at_; }
+    const kernel_key& at() const { return at_; }
     json::object model() const;
 
     /// Until the connection ends; the kernel goes on.
@@ -97,7 +97,7 @@ private:
     void reply(const request& to, std::string content);
     message new_message(std::string channel, std::string type, json::object content, json::object parent) const;
 
-    kernel_place at_;
+    kernel_key at_;
     kernel_manager& kernels_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;

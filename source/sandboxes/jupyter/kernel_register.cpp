@@ -103,9 +103,9 @@ awaitable<> kernel_register::make_room(caller who)
     co_await end(std::move(who), oldest->at().id);
 }
 
-awaitable<kernel_place> kernel_register::choose(caller who, new_kernel wanted)
+awaitable<kernel_key> kernel_register::choose(caller who, new_kernel wanted)
 {
-    kernel_place at{new_uuid(), std::move(wanted.spec), who, {}, {}, {}, std::move(wanted.environment)};
+    kernel_key at{new_uuid(), std::move(wanted.spec), who, {}, {}, {}, std::move(wanted.environment)};
     if (wanted.path.empty()) {
         new_sandbox passing;
         passing.passing = true;

@@ -61,7 +61,7 @@ public:
 private:
     static caller owner_of_sandbox(const caller& who, const std::string& kernel);
     awaitable<> make_room(caller who);
-    awaitable<kernel_place> choose(caller who, new_kernel wanted);
+    awaitable<kernel_key> choose(caller who, new_kernel wanted);
     std::string free_name(const std::string& sandbox) const;
     std::shared_ptr<kernel> shared_one(const std::string& sandbox) const;
 

@@ -163,7 +163,7 @@ awaitable<kernel_manager::kept_copy> kernel_manager::copy_aside(sandbox_record o
         turns.push_back(std::move(mine));
         const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
         if (!answer.ok) continue;
-        folders.push_back(one->kept_folder());
+        folders.push_back(one->stored_folder());
         ++copy.kept;
         --copy.busy;
     }
@@ -220,7 +220,7 @@ awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variable
     one->process.reset();
     one->why_ended.clear();
     one->forgets = true;
-    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / one->kept_folder());
+    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / one->stored_folder());
     co_return was_running;
 }
 

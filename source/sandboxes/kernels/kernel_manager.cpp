@@ -95,7 +95,7 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.owner = where.owner;
     one.started = sandbox_manager::now();
     auto request = runs_.base(where);
-    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.kept_folder(),
+    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.stored_folder(),
                                     std::exchange(one.forgets, false));
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
@@ -178,7 +178,7 @@ awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> 
                            answers = answers_for(std::move(who), io, where), &answer](output_collector& output) {
         return run_code(process, code, right, time, answers, answer, output);
     };
-    output_place place{request.principal, request.workspace};
+    output_location place{request.principal, request.workspace};
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;

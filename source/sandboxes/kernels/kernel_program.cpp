@@ -50,11 +50,11 @@ extern const std::string_view kernel_forms;       // of values that few kernels 
 extern const std::string_view kernel_stand_in;    // what code imports from IPython, where that is not installed
 
 std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside,
-                                          std::string kept_folder, bool forgets)
+                                          std::string stored_folder, bool forgets)
 {
     std::string program;
     for (const auto part : {python_common, kernel_display, kernel_code, kernel_driver}) program.append(part);
-    std::vector<std::string> arguments{std::move(workspace_inside), std::move(kept_folder)};
+    std::vector<std::string> arguments{std::move(workspace_inside), std::move(stored_folder)};
     if (forgets) arguments.emplace_back("forget");
     return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
 }

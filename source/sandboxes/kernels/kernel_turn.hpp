@@ -14,7 +14,7 @@ namespace cmcp {
 /// The kernel of a sandbox, or its place until it is started.
 struct kernel_manager::kernel {
     bool lives() const { return process && process->alive(); }
-    std::string kept_folder() const { return name.empty() ? ".kernel" : ".kernel-" + name; }  // of the workspace
+    std::string stored_folder() const { return name.empty() ? ".kernel" : ".kernel-" + name; }  // of the workspace
 
     std::string id;    // of the sandbox
     std::string name;  // empty: the sandbox's own

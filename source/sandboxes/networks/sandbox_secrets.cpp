@@ -177,7 +177,7 @@ held_secret sandbox_secrets::hold(const opened_secret& secret, cell_part& of) co
 {
     auto& placeholder = of.placeholders[secret.record.name];
     if (placeholder.empty()) placeholder = make_placeholder(secret.value.size());
-    return {secret.record.name, read_secret_hosts(secret.record.hosts), secret_place::read(secret.record.place),
+    return {secret.record.name, read_secret_hosts(secret.record.hosts), secret_position::read(secret.record.place),
             secret.value, placeholder};
 }
 

@@ -34,12 +34,12 @@ void count(egress_ticket& ticket, std::uint64_t bytes)
                                        " MiB was transferred.");
 }
 
-class held_place {
+class held_slot {
 public:
-    held_place(std::size_t& taken, event& changed) : taken_(taken), changed_(changed) { ++taken_; }
-    held_place(const held_place&) = delete;
-    held_place& operator=(const held_place&) = delete;
-    ~held_place()
+    held_slot(std::size_t& taken, event& changed) : taken_(taken), changed_(changed) { ++taken_; }
+    held_slot(const held_slot&) = delete;
+    held_slot& operator=(const held_slot&) = delete;
+    ~held_slot()
     {
         --taken_;
         changed_.notify();
@@ -210,7 +210,7 @@ fetch_request package_door::request(web_url at) const
 awaitable<> package_door::answer_page(std::uint32_t number, web_url at)
 {
     while (pages_ >= most_pages) co_await changed_.wait();
-    const held_place place(pages_, changed_);
+    const held_slot place(pages_, changed_);
     auto wanted = request(std::move(at));
     wanted.accept = source_.index->accepted_pages();
     auto reply = co_await source_.client.get(source_.ticket, std::move(wanted));

@@ -2,7 +2,7 @@
 
 #include "jsonrpc/json.hpp"
 #include "runs/run_report.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 
 #include <exception>
 #include <regex>
@@ -75,7 +75,7 @@ awaitable<package_origin> default_package_origin(sandbox::backend& backend, sand
 {
     base.argv.insert(base.argv.end(),
                      {"-I", "-c", std::string(kind == package_kind::pip ? pip_question : npm_question)});
-    sandbox::kept_output said;
+    sandbox::output_head said;
     const auto end = co_await backend.run(std::move(base), said);
     package_origin origin;
     if (end.why == sandbox::cause::exited && end.exit_code == 0) origin = read_origin(said.out);

@@ -156,7 +156,7 @@ awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record 
 awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work> of, request_io& io)
 {
     const auto model = runs_.base(of->where);
-    output_place output_of{model.principal, model.workspace};
+    output_location output_of{model.principal, model.workspace};
     collected_work work = [this, of](output_collector& output) { return installing_.run(of, output); };
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), of->where.id);

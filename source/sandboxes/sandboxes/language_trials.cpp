@@ -2,7 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
-#include "sandbox/kept_output.hpp"
+#include "sandbox/output_head.hpp"
 
 #include <sys/stat.h>
 
@@ -116,7 +116,7 @@ awaitable<bool> language_trials::runs(const language& of, std::string program, r
 {
     constexpr int most_tries = 3;
     const auto place = co_await used_.admission.enter("languages");
-    sandbox::kept_output output;
+    sandbox::output_head output;
     sandbox::run_result end;
     for (int tries = 0; place && tries < most_tries && (tries == 0 || end.why == sandbox::cause::lost); ++tries) {
         auto request = used_.maker(of, program, std::string(of.sample));

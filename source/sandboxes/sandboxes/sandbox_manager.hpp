@@ -11,7 +11,7 @@
 #include "sandboxes/image_fetches.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_cells.hpp"
-#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/sandbox_paths.hpp"
 #include "sandboxes/tool_rights.hpp"
 #include "store/record_folder.hpp"
 #include "store/sandbox_store.hpp"
@@ -159,7 +159,7 @@ public:
     bool is_busy(const std::string& id) const { return activities_.busy(id); }  ///< something goes on in it
 
     sandbox_store& store() { return store_; }
-    const sandbox_places& places() const { return places_; }
+    const sandbox_paths& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
     sandbox_cells& cells() { return cells_; }
     sandbox_network& network() { return network_; }
@@ -230,7 +230,7 @@ private:
     asio::any_io_executor executor_;
     blocking_pool& pool_;
     handle_maker handles_;
-    sandbox_places places_;
+    sandbox_paths places_;
     sandbox_store store_;
     sandbox_activities activities_;
     sandbox_cells cells_;

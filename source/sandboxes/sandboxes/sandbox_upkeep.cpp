@@ -4,7 +4,7 @@
 #include "async/uncancelled.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
-#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/sandbox_paths.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -51,11 +51,11 @@ login_ptr tool_rights::login_of(std::string_view ticket, const std::string& sand
 }
 
 // Anew for each call, so that a reload of the settings counts at once.
-code_place_ptr tool_rights::place_of(const std::string& sandbox) const
+calling_code_ptr tool_rights::place_of(const std::string& sandbox) const
 {
     const auto& open = config_.sandbox_tools_reach_out;
     const auto reaches = [&](std::string_view what) { return std::ranges::find(open, what) != open.end(); };
-    auto from = std::make_shared<code_place>();
+    auto from = std::make_shared<calling_code>();
     from->sandbox = sandbox;
     from->network = reaches("network");
     from->sandboxes = reaches("sandboxes");

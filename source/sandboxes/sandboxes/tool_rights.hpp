@@ -65,7 +65,7 @@ private:
     };
     using rights = std::map<std::string, right, std::less<>>;
 
-    code_place_ptr place_of(const std::string& sandbox) const;
+    calling_code_ptr place_of(const std::string& sandbox) const;
 
     const sandbox_settings& config_;
     std::function<std::shared_ptr<egress_ticket>(const std::string& sandbox)> way_out_;

@@ -44,15 +44,15 @@ void check_variable(const std::string& name)
                                 "API_KEY, for instance");
 }
 
-secret_place place_in(const secret_order& wanted)
+secret_position place_in(const secret_order& wanted)
 {
-    using kind = secret_place::kind;
+    using kind = secret_position::kind;
     const auto places = {wanted.header.empty(), wanted.query.empty(), wanted.basic.empty()};
     if (std::ranges::count(places, false) != 1)
         throw std::invalid_argument("a secret has one place: a header, a part of the query, or a basic login");
-    if (!wanted.header.empty()) return secret_place::parse(kind::header, wanted.header);
-    return wanted.query.empty() ? secret_place::parse(kind::basic, wanted.basic)
-                                : secret_place::parse(kind::query, wanted.query);
+    if (!wanted.header.empty()) return secret_position::parse(kind::header, wanted.header);
+    return wanted.query.empty() ? secret_position::parse(kind::basic, wanted.basic)
+                                : secret_position::parse(kind::query, wanted.query);
 }
 
 std::string hosts_in_order(const std::string& text)

@@ -13,7 +13,7 @@ struct secret_record {
     std::string principal;  ///< whose sandboxes have it; empty: the default caller's
     std::string sandbox;    ///< the one that has it; empty: all of the principal's
     std::string hosts;      ///< between commas
-    std::string place;      ///< as secret_place::text()
+    std::string place;      ///< as secret_position::text()
     std::string sealed;     ///< the encrypted value in base64
     double created = 0;
     double used = 0;  ///< last, to the minute; 0: never

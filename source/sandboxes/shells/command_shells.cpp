@@ -230,7 +230,7 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
                            &answer](output_collector& output) {
         return run_command(shell, command, folder, right, time, answer, output);
     };
-    output_place place{request.principal, request.workspace};
+    output_location place{request.principal, request.workspace};
     auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(event::clock::now() - began);
     outcome.limits = request.limits;

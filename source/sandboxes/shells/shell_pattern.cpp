@@ -18,7 +18,7 @@ struct takes_too_long : std::runtime_error {
 };
 
 /// A place in a text that counts how often a character is looked at: Boost's own bound comes after tenths of a second.
-class counted_place {
+class counting_iterator {
 public:
     using iterator_category = std::random_access_iterator_tag;
     using value_type = char;
@@ -26,8 +26,8 @@ public:
     using pointer = const char*;
     using reference = const char&;
 
-    counted_place() = default;
-    counted_place(const char* at, std::size_t& looks) : at_(at), looks_(&looks) {}
+    counting_iterator() = default;
+    counting_iterator(const char* at, std::size_t& looks) : at_(at), looks_(&looks) {}
 
     reference operator*() const
     {
@@ -36,18 +36,18 @@ public:
     }
     pointer operator->() const { return at_; }
     reference operator[](difference_type by) const { return *(*this + by); }
-    counted_place& operator++() { return ++at_, *this; }
-    counted_place& operator--() { return --at_, *this; }
-    counted_place operator++(int) { return {at_++, *looks_}; }
-    counted_place operator--(int) { return {at_--, *looks_}; }
-    counted_place& operator+=(difference_type by) { return at_ += by, *this; }
-    counted_place& operator-=(difference_type by) { return at_ -= by, *this; }
-    friend counted_place operator+(counted_place place, difference_type by) { return place += by; }
-    friend counted_place operator+(difference_type by, counted_place place) { return place += by; }
-    friend counted_place operator-(counted_place place, difference_type by) { return place -= by; }
-    friend difference_type operator-(const counted_place& a, const counted_place& b) { return a.at_ - b.at_; }
-    friend bool operator==(const counted_place& a, const counted_place& b) { return a.at_ == b.at_; }
-    friend auto operator<=>(const counted_place& a, const counted_place& b) { return a.at_ <=> b.at_; }
+    counting_iterator& operator++() { return ++at_, *this; }
+    counting_iterator& operator--() { return --at_, *this; }
+    counting_iterator operator++(int) { return {at_++, *looks_}; }
+    counting_iterator operator--(int) { return {at_--, *looks_}; }
+    counting_iterator& operator+=(difference_type by) { return at_ += by, *this; }
+    counting_iterator& operator-=(difference_type by) { return at_ -= by, *this; }
+    friend counting_iterator operator+(counting_iterator place, difference_type by) { return place += by; }
+    friend counting_iterator operator+(difference_type by, counting_iterator place) { return place += by; }
+    friend counting_iterator operator-(counting_iterator place, difference_type by) { return place -= by; }
+    friend difference_type operator-(const counting_iterator& a, const counting_iterator& b) { return a.at_ - b.at_; }
+    friend bool operator==(const counting_iterator& a, const counting_iterator& b) { return a.at_ == b.at_; }
+    friend auto operator<=>(const counting_iterator& a, const counting_iterator& b) { return a.at_ <=> b.at_; }
 
 private:
     const char* at_ = nullptr;
@@ -68,7 +68,7 @@ bool matches_pattern(const std::string& text, const std::string& pattern)
 try {
     const boost::regex compiled(pattern);
     std::size_t looks = 0;
-    const counted_place begin(text.data(), looks), end(text.data() + text.size(), looks);
+    const counting_iterator begin(text.data(), looks), end(text.data() + text.size(), looks);
     return boost::regex_search(begin, end, compiled);
 } catch (const std::runtime_error&) {
     return false;

@@ -50,8 +50,9 @@ private:
     awaitable<> send(std::shared_ptr<post> message, reply_receiver& to);
     static bool can_go_on(const reply_receiver& reply, const post& sent);
     awaitable<> send_or_break_off(std::shared_ptr<post> message, reply_receiver& to);
-    awaitable<> go_on(std::string session, stream_place from, std::shared_ptr<awaited_answer> answer);
-    awaitable<stream_place> read_on(std::string session, stream_place from, std::shared_ptr<awaited_answer> answer);
+    awaitable<> go_on(std::string session, stream_position from, std::shared_ptr<awaited_answer> answer);
+    awaitable<stream_position> read_on(std::string session, stream_position from,
+                                       std::shared_ptr<awaited_answer> answer);
     awaitable<> notify(std::string body);
     awaitable<> end_session();
     void listen_soon();

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds shortest_pause{50};
 constexpr std::chrono::milliseconds usual_pause{500};
 constexpr std::chrono::milliseconds longest_pause{60'000};
 
-std::chrono::milliseconds pause_before(const stream_place& from, std::size_t tries_in_vain)
+std::chrono::milliseconds pause_before(const stream_position& from, std::size_t tries_in_vain)
 {
     const auto wanted = from.retry.value_or(usual_pause) * (1 << tries_in_vain);
     return std::clamp<std::chrono::milliseconds>(wanted, shortest_pause, longest_pause);
@@ -46,7 +46,7 @@ awaitable<> http_link::send_or_break_off(std::shared_ptr<post> message, reply_re
     }
 }
 
-awaitable<> http_link::go_on(std::string session, stream_place from, std::shared_ptr<awaited_answer> answer)
+awaitable<> http_link::go_on(std::string session, stream_position from, std::shared_ptr<awaited_answer> answer)
 {
     const auto executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor);
@@ -63,8 +63,8 @@ awaitable<> http_link::go_on(std::string session, stream_place from, std::shared
     }
 }
 
-awaitable<stream_place> http_link::read_on(std::string session, stream_place from,
-                                           std::shared_ptr<awaited_answer> answer)
+awaitable<stream_position> http_link::read_on(std::string session, stream_position from,
+                                              std::shared_ptr<awaited_answer> answer)
 {
     auto message = std::make_shared<post>(post_of({}));
     message->session = std::move(session);

@@ -21,7 +21,7 @@ constexpr std::size_t longest_event_id = 1024;
 }  // namespace
 
 reply_receiver::reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held,
-                               stream_place from)
+                               stream_position from)
     : messages_(messages), wanted_(std::move(wanted)), held_(held), place_(std::move(from))
 {
 }

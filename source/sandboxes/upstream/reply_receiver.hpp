@@ -2,7 +2,7 @@
 
 #include "text/sse_parser.hpp"
 #include "upstream/link_messages.hpp"
-#include "upstream/stream_place.hpp"
+#include "upstream/stream_position.hpp"
 #include "web/http_client.hpp"
 
 #include <memory>
@@ -32,7 +32,7 @@ public:
     /// `wanted` is null where the server is only told something. `from`: the answer went so far on an earlier
     /// connection. Everything must outlive this.
     reply_receiver(link_messages& messages, std::shared_ptr<awaited_answer> wanted, held_bytes& held,
-                   stream_place from = {});
+                   stream_position from = {});
     reply_receiver(const reply_receiver&) = delete;
     reply_receiver& operator=(const reply_receiver&) = delete;
     ~reply_receiver() override;
@@ -46,7 +46,7 @@ public:
     /// Whether events have ended before the answer came, so that the server may go on with them.
     bool breaks_off() const { return events_ && !wanted_->answer && !place_.last_event.empty(); }
     bool is_stream() const { return events_.has_value(); }
-    const stream_place& place() const { return place_; }
+    const stream_position& place() const { return place_; }
 
     const fetch_head& head() const { return head_; }
     const std::string& text() const { return text_; }  ///< of an answer with an error's status
@@ -65,7 +65,7 @@ private:
     std::string text_;
     std::optional<sse_parser> events_;
     std::vector<std::string> said_;  // by the events of the latest piece
-    stream_place place_;
+    stream_position place_;
 };
 
 }  // namespace cmcp

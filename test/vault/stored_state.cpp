@@ -1,4 +1,4 @@
-#include "vault/kept_state.hpp"
+#include "vault/stored_state.hpp"
 #include "sealing/bad_snapshot.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/temporary_folder.hpp"
@@ -15,9 +15,9 @@ const std::string snapshot = "snp_n1_0123456789abcdef0123456789abcdef";
 
 snapshots::chunk_reference chunk(char digit) { return {std::string(64, digit), 1000}; }
 
-kept_state some_state()
+stored_state some_state()
 {
-    kept_state state;
+    stored_state state;
     state.epoch = 3;
     state.used = 1000.5;
     state.taken = 1001;
@@ -27,9 +27,9 @@ kept_state some_state()
     return state;
 }
 
-kept_record some_record()
+stored_record some_record()
 {
-    kept_record record;
+    stored_record record;
     record.about.id = handle;
     record.about.owner = "ann";
     record.about.name = "work";

@@ -1,4 +1,4 @@
-#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/sandbox_paths.hpp"
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
@@ -106,25 +106,25 @@ void make_private_folder(const fs::path& place)
         throw std::system_error(errno, std::generic_category(), place.string());
 }
 
-fs::path sandbox_places::snapshot(std::string_view id, std::string_view snapshot) const
+fs::path sandbox_paths::snapshot(std::string_view id, std::string_view snapshot) const
 {
     return root_ / id / "snapshots" / snapshot;
 }
 
-void sandbox_places::make(std::string_view id) const
+void sandbox_paths::make(std::string_view id) const
 {
     make_private_folder(folder(id));
     make_private_folder(workspace(id));
     make_private_folder(folder(id) / "snapshots");
 }
 
-bool sandbox_places::exists(std::string_view id) const
+bool sandbox_paths::exists(std::string_view id) const
 {
     std::error_code none;
     return fs::is_directory(workspace(id), none);
 }
 
-fs::path sandbox_places::discard(const fs::path& what) const
+fs::path sandbox_paths::discard(const fs::path& what) const
 {
     make_private_folder(trash());
     fs::path moved = trash() / random_id();
@@ -132,9 +132,9 @@ fs::path sandbox_places::discard(const fs::path& what) const
     return moved;
 }
 
-void sandbox_places::remove(const fs::path& what) const { whole(remove_tree(discard(what))); }
+void sandbox_paths::remove(const fs::path& what) const { whole(remove_tree(discard(what))); }
 
-void sandbox_places::clear_trash() const
+void sandbox_paths::clear_trash() const
 {
     std::error_code none;
     std::vector<fs::path> left;
@@ -143,7 +143,7 @@ void sandbox_places::clear_trash() const
     for (const auto& each : left) whole(remove_tree(each));
 }
 
-fs::path sandbox_places::make_aside(std::string_view handle) const
+fs::path sandbox_paths::make_aside(std::string_view handle) const
 {
     make_private_folder(superseded());
     fs::path folder = superseded() / (std::string(handle) + "." + random_id());
@@ -151,7 +151,7 @@ fs::path sandbox_places::make_aside(std::string_view handle) const
     return folder;
 }
 
-void sandbox_places::supersede(std::string_view id) const
+void sandbox_paths::supersede(std::string_view id) const
 {
     make_private_folder(superseded());
     const fs::path moved = superseded() / (std::string(id) + "." + random_id());
@@ -159,7 +159,7 @@ void sandbox_places::supersede(std::string_view id) const
     ::utimensat(AT_FDCWD, moved.c_str(), nullptr, 0);  // from when on it is here
 }
 
-void sandbox_places::clear_superseded(std::chrono::milliseconds kept_for) const
+void sandbox_paths::clear_superseded(std::chrono::milliseconds kept_for) const
 {
     std::error_code none;
     const auto oldest = fs::file_time_type::clock::now() - kept_for;
@@ -169,7 +169,7 @@ void sandbox_places::clear_superseded(std::chrono::milliseconds kept_for) const
     for (const auto& each : old) remove(each);
 }
 
-fs::path sandbox_places::make_passing() const
+fs::path sandbox_paths::make_passing() const
 {
     make_private_folder(trash());
     fs::path folder = trash() / random_id();
@@ -177,7 +177,7 @@ fs::path sandbox_places::make_passing() const
     return folder;
 }
 
-std::string sandbox_places::mark_install(std::string_view id) const
+std::string sandbox_paths::mark_install(std::string_view id) const
 {
     std::string mark = std::string(install_mark) + random_id();
     const fs::path place = folder(id) / mark;
@@ -186,12 +186,12 @@ std::string sandbox_places::mark_install(std::string_view id) const
     return mark;
 }
 
-void sandbox_places::unmark_install(std::string_view id, const std::string& mark) const
+void sandbox_paths::unmark_install(std::string_view id, const std::string& mark) const
 {
     ::unlink((folder(id) / mark).c_str());
 }
 
-bool sandbox_places::end_marked_installs(std::string_view id) const
+bool sandbox_paths::end_marked_installs(std::string_view id) const
 {
     std::error_code none;
     std::vector<std::string> marks;
@@ -204,7 +204,7 @@ bool sandbox_places::end_marked_installs(std::string_view id) const
     return true;
 }
 
-std::vector<std::string> sandbox_places::all() const
+std::vector<std::string> sandbox_paths::all() const
 {
     std::vector<std::string> ids;
     std::error_code none;

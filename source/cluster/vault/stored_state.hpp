@@ -12,14 +12,14 @@
 namespace cmcp {
 
 /// A folder, as a bucket has it.
-struct kept_folder {
+struct stored_folder {
     std::vector<snapshots::chunk_reference> chunks{};
     std::uint64_t bytes = 0;  ///< of all chunks
 };
 
 /// A sandbox or workspace that is here, as a bucket has it: a file beside its folder `workspace`,
 /// `<sandboxes>/<id>/kept.json`.
-struct kept_state {
+struct stored_state {
     static constexpr const char* file_name = "kept.json";
 
     std::uint64_t epoch = 0;  ///< of this server's claim
@@ -27,33 +27,34 @@ struct kept_state {
     double taken = 0;         ///< when it was kept, seconds since 1970
     std::string owner{};      ///< of a workspace
     bool released = false;    ///< others may take the sandbox without asking: this server has ended
-    kept_folder workspace{};
-    std::map<std::string, kept_folder> snapshots{};  ///< by handle
+    stored_folder workspace{};
+    std::map<std::string, stored_folder> snapshots{};  ///< by handle
 
     std::vector<std::string> ids() const;  ///< of all chunks, each once
 };
 
 /// A file that is not there or cannot be read is a state in which nothing is kept. Blocks on the disk.
-kept_state read_kept(const std::filesystem::path& folder_of_sandbox);
-void write_kept(const std::filesystem::path& folder_of_sandbox, const kept_state& state);  ///< throws std::system_error
+stored_state read_kept(const std::filesystem::path& folder_of_sandbox);
+void write_kept(const std::filesystem::path& folder_of_sandbox,
+                const stored_state& state);  ///< throws std::system_error
 
 /// All of a sandbox that goes into its manifest beside the chunks of its workspace.
-struct kept_record {
+struct stored_record {
     sandbox_record about;
     std::map<std::string, std::string> packages;
     std::vector<snapshot_record> snapshots;
 };
 
-snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_state& state, std::string node);
+snapshots::snapshot_manifest manifest_of(const stored_record& record, const stored_state& state, std::string node);
 
 /// Whether the owner with this epoch has released it. What an owner before has released says nothing of this one,
 /// which may not have kept anything yet.
 bool is_released(const snapshots::snapshot_manifest& manifest, std::uint64_t epoch);
 
 /// Throws bad_snapshot: the manifest has no record as manifest_of() makes it.
-kept_record record_in(const snapshots::snapshot_manifest& manifest);
+stored_record record_in(const snapshots::snapshot_manifest& manifest);
 
 /// The same of the snapshots that the sandbox has.
-std::map<std::string, kept_folder> snapshots_in(const snapshots::snapshot_manifest& manifest);
+std::map<std::string, stored_folder> snapshots_in(const snapshots::snapshot_manifest& manifest);
 
 }  // namespace cmcp

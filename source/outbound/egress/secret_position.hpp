@@ -10,7 +10,7 @@ namespace cmcp {
 
 /// The one place of a request in which a secret stands: a header ("Authorization: Bearer {}"), a key of the query
 /// ("key={}"), or the password of HTTP's basic login, whose user is named.
-struct secret_place {
+struct secret_position {
     enum class kind { header, query, basic };
 
     kind is = kind::header;
@@ -19,10 +19,10 @@ struct secret_place {
     std::string after;   ///< header: the text behind it
 
     /// `text` as on the command line. Throws std::invalid_argument with a sentence.
-    static secret_place parse(kind is, std::string_view text);
+    static secret_position parse(kind is, std::string_view text);
 
     /// The inverse of text(). Throws std::invalid_argument.
-    static secret_place read(std::string_view text);
+    static secret_position read(std::string_view text);
     std::string text() const;  ///< "header Authorization: Bearer {}", "query key={}", "basic USER"
 
     using request_header = boost::beast::http::request_header<>;

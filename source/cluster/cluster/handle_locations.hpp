@@ -46,10 +46,10 @@ struct moving_sandboxes {
 };
 
 /// The members that have what handles name. Io thread only.
-class handle_places {
+class handle_locations {
 public:
     /// Both must outlive this.
-    handle_places(const members& all, member_watch& watch, moving_sandboxes moving)
+    handle_locations(const members& all, member_watch& watch, moving_sandboxes moving)
         : members_(all), watch_(watch), moving_(std::move(moving))
     {
     }

@@ -3,10 +3,10 @@
 #include "async/event.hpp"
 #include "files/workspaces.hpp"
 #include "sandboxes/sandbox_activities.hpp"
-#include "sandboxes/sandbox_places.hpp"
+#include "sandboxes/sandbox_paths.hpp"
 #include "sealing/sealing.hpp"
 #include "store/sandbox_store.hpp"
-#include "vault/kept_state.hpp"
+#include "vault/stored_state.hpp"
 
 #include <filesystem>
 #include <map>
@@ -22,7 +22,7 @@ struct sandbox_settings;
 
 /// The folder with a caller's `workspace`, and beside it `kept.json` and, where it was used since it was kept, `used`.
 /// Long outputs (`.outputs`) stay with their server. All calls block on the disk and throw std::system_error.
-struct workspace_place {
+struct workspace_location {
     std::filesystem::path folder;
     std::string handle;
 
@@ -33,18 +33,18 @@ struct workspace_place {
     bool is_marked() const;
 
     /// The files that are here go to `aside`.
-    void set_aside(const sandbox_places& aside) const;
+    void set_aside(const sandbox_paths& aside) const;
 
     /// `fresh` becomes the workspace; another one that is here goes to `aside`.
-    void put(const std::filesystem::path& fresh, const sandbox_places& aside) const;
+    void put(const std::filesystem::path& fresh, const sandbox_paths& aside) const;
 };
 
 /// The workspaces of callers that are at this server, as the vault sees them: with records like those of sandboxes,
 /// under handles that each server makes of the caller's name in the same way. Io thread only.
-class kept_workspaces {
+class stored_workspaces {
 public:
     /// `config` and `places` must outlive this.
-    kept_workspaces(const sandbox_settings& config, const workspaces& places, const snapshots::chunk_sealer& names);
+    stored_workspaces(const sandbox_settings& config, const workspaces& places, const snapshots::chunk_sealer& names);
 
     static bool has(std::string_view handle);
     static std::string noun_of(std::string_view handle);  ///< for sentences and the log: "workspace", else "sandbox"
@@ -52,7 +52,7 @@ public:
     /// `wsp_home_<32 hexadecimal digits>`, of which nobody without SNAPSHOT_KEY learns the name.
     std::string handle_of(const std::string& principal);
     const std::string* principal_of(const std::string& handle) const;  ///< null: nobody has named it yet
-    workspace_place place_of(const std::string& handle) const;         ///< of one whose principal is known
+    workspace_location place_of(const std::string& handle) const;      ///< of one whose principal is known
 
     std::vector<sandbox_record> all() const;
     std::optional<sandbox_record> find(const std::string& handle) const;
@@ -68,7 +68,7 @@ public:
     awaitable<> give_up(std::string handle);                          ///< ends its calls; from now on it is not here
 
     /// Those that were kept by an earlier life of this server. Blocks on the disk.
-    std::vector<kept_state> read_all() const;
+    std::vector<stored_state> read_all() const;
 
     /// Callers with files of which nothing was ever kept. Blocks on the disk.
     std::vector<std::string> never_kept() const;

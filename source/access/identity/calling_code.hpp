@@ -9,7 +9,7 @@ namespace cmcp {
 class egress_ticket;
 
 /// The sandbox whose code calls a tool, and how far beyond that sandbox the call may reach (SANDBOX_TOOLS_REACH_OUT).
-struct code_place {
+struct calling_code {
     std::string sandbox{};   ///< its handle
     bool network = false;    ///< web tools follow the server's rules alone, and not the network of the sandbox
     bool sandboxes = false;  ///< the caller's other sandboxes may be used, and new ones made
@@ -20,12 +20,12 @@ struct code_place {
 };
 
 /// Whether a call from there may use what belongs to this sandbox of the caller; empty: to the caller's workspace.
-inline bool may_use(const code_place& from, const std::string& sandbox)
+inline bool may_use(const calling_code& from, const std::string& sandbox)
 {
     if (sandbox.empty()) return from.workspace;
     return from.sandboxes || sandbox == from.sandbox;
 }
 
-using code_place_ptr = std::shared_ptr<const code_place>;
+using calling_code_ptr = std::shared_ptr<const calling_code>;
 
 }  // namespace cmcp

@@ -12,7 +12,7 @@ namespace cmcp::sandbox {
 inline constexpr std::string_view needed_controllers[] = {"memory", "pids", "cpu"};
 
 /// A folder in one hierarchy of cgroups.
-struct cgroup_place {
+struct cgroup_path {
     std::filesystem::path folder;
     bool unified = false;                  ///< v2
     std::vector<std::string> controllers;  ///< those of this hierarchy that are used; v2 may add io
@@ -21,15 +21,15 @@ struct cgroup_place {
 };
 
 /// The groups that this process is in, as far as groups can be made below them.
-struct cgroup_places {
-    std::vector<cgroup_place> all;
+struct cgroup_paths {
+    std::vector<cgroup_path> all;
     std::map<std::string, std::string, std::less<>> lacking;  ///< controller to the reason why no place has it
 };
 
-cgroup_places find_cgroup_places();
+cgroup_paths find_cgroup_paths();
 
 /// In v2, where only leaves hold processes: moves the server, its helpers and this process into a leaf below, and hands
 /// the controllers down. Nothing in v1. Throws step_failed where other processes are there.
-void divide(const cgroup_place& place);
+void divide(const cgroup_path& place);
 
 }  // namespace cmcp::sandbox

@@ -1,4 +1,4 @@
-#include "cluster/handle_places.hpp"
+#include "cluster/handle_locations.hpp"
 
 #include "text/handles.hpp"
 
@@ -10,41 +10,41 @@ constexpr std::chrono::seconds patience_with_votes(1);
 
 }  // namespace
 
-const cluster_member* handle_places::owner_of(std::string_view handle) const
+const cluster_member* handle_locations::owner_of(std::string_view handle) const
 {
     const auto moved = moving_.node_of ? moving_.node_of(handle) : std::string();
     if (!moved.empty()) return members_.other(moved);
     return handle_maker::fits(handle_maker::workspace_kind, handle) ? nullptr : members_.owner_of(handle);
 }
 
-std::string handle_places::workspace_of(const std::string& principal) const
+std::string handle_locations::workspace_of(const std::string& principal) const
 {
     return moving_.workspace ? moving_.workspace(principal) : std::string();
 }
 
-awaitable<std::string> handle_places::home_by_claim(std::string workspace)
+awaitable<std::string> handle_locations::home_by_claim(std::string workspace)
 {
     if (!moving_.look_for_owner || workspace.empty()) co_return std::string();
     co_await moving_.look_for_owner(workspace);
     co_return known_home_by_claim(workspace);
 }
 
-std::string handle_places::known_home_by_claim(std::string_view workspace) const
+std::string handle_locations::known_home_by_claim(std::string_view workspace) const
 {
     return moving_.node_of && !workspace.empty() ? moving_.node_of(workspace) : std::string();
 }
 
-bool handle_places::is_on_its_way(std::string_view handle) const
+bool handle_locations::is_on_its_way(std::string_view handle) const
 {
     return moving_.node_of && moving_.node_of(handle) == members_.own().name && !moving_.is_here(std::string(handle));
 }
 
-bool handle_places::is_misdirected(std::string_view handle) const
+bool handle_locations::is_misdirected(std::string_view handle) const
 {
     return handle_maker::may_move(handle) && owner_of(handle) != nullptr;
 }
 
-cluster_member handle_places::member(const std::string& node) const
+cluster_member handle_locations::member(const std::string& node) const
 {
     if (node == members_.own().name)
         throw node_unreachable("It is on its way to this server.", node_unreachable::cause::coming);
@@ -53,7 +53,7 @@ cluster_member handle_places::member(const std::string& node) const
     return *other;
 }
 
-awaitable<std::optional<std::string>> handle_places::find_again(std::string handle, std::string node)
+awaitable<std::optional<std::string>> handle_locations::find_again(std::string handle, std::string node)
 {
     std::optional<std::string> place;
     if (!moving_.find || !handle_maker::may_move(handle)) co_return place;

@@ -22,7 +22,7 @@ http::request_header<> request_with(const std::string& target, std::vector<std::
 std::string field_after(const std::string& place, const std::string& name, const std::string& content)
 {
     auto request = request_with("/", {{name, content}});
-    const bool put = secret_place::read(place).put(request, placeholder, value);
+    const bool put = secret_position::read(place).put(request, placeholder, value);
     CHECK(put == (std::string(request[name]) != content));
     CHECK(request.target() == "/");
     return std::string(request[name]);
@@ -31,7 +31,7 @@ std::string field_after(const std::string& place, const std::string& name, const
 std::string target_after(const std::string& target)
 {
     auto request = request_with(target, {{"X-Key", placeholder}});
-    secret_place::read("query key={}").put(request, placeholder, value);
+    secret_position::read("query key={}").put(request, placeholder, value);
     CHECK(request["X-Key"] == placeholder);
     return std::string(request.target());
 }
@@ -55,7 +55,7 @@ TEST_CASE("a secret is put into its header alone, and only where its whole form 
 TEST_CASE("each of several headers of the name is judged by itself")
 {
     auto request = request_with("/", {{"X-Key", "other"}, {"X-Key", placeholder}});
-    CHECK(secret_place::read("header X-Key: {}").put(request, placeholder, value));
+    CHECK(secret_position::read("header X-Key: {}").put(request, placeholder, value));
     std::vector<std::string> values;
     const auto [first, last] = request.equal_range("X-Key");
     for (auto each = first; each != last; ++each) values.emplace_back(each->value());
@@ -84,11 +84,11 @@ TEST_CASE("places read as they were written, and others are refused")
 {
     for (const auto* text : {"header Authorization: Bearer {}", "header X-Key: {}", "header Cookie: a={}; b",
                              "query api_key={}", "basic ann"})
-        CHECK(secret_place::read(text).text() == text);
+        CHECK(secret_position::read(text).text() == text);
     for (const auto* text : {"header Authorization", "header Host: {}", "header Content-Length: {}", "header a b: {}",
                              "header X: {}{}", "header Sec-WebSocket-Key: {}", "header X: \r\n{}", "query {}",
                              "query =x{}", "query a&b={}", "basic a:b", "basic ", "body {}", ""})
-        CHECK_THROWS_AS(secret_place::read(text), std::invalid_argument);
+        CHECK_THROWS_AS(secret_position::read(text), std::invalid_argument);
 }
 
 TEST_CASE("hosts of a secret are names, for the port of HTTPS where none is written")

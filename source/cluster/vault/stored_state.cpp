@@ -1,4 +1,4 @@
-#include "vault/kept_state.hpp"
+#include "vault/stored_state.hpp"
 
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using snapshots::chunk_reference;
 
-json::object json_of(const kept_folder& folder)
+json::object json_of(const stored_folder& folder)
 {
     json::object text;
     text["bytes"] = folder.bytes;
@@ -27,9 +27,9 @@ json::object json_of(const kept_folder& folder)
     return text;
 }
 
-kept_folder folder_in(const json::object& text)
+stored_folder folder_in(const json::object& text)
 {
-    kept_folder folder;
+    stored_folder folder;
     folder.bytes = count_of(text, "bytes");
     const auto* chunks = text.if_contains("chunks");
     if (chunks == nullptr || !chunks->is_array()) return folder;
@@ -47,16 +47,16 @@ double time_in(const json::object& text, std::string_view name, double otherwise
     return time != nullptr && time->is_number() ? time->to_number<double>() : otherwise;
 }
 
-json::object json_of(const std::map<std::string, kept_folder>& all)
+json::object json_of(const std::map<std::string, stored_folder>& all)
 {
     json::object text;
     for (const auto& [id, folder] : all) text[id] = json_of(folder);
     return text;
 }
 
-std::map<std::string, kept_folder> folders_in(const json::object& text)
+std::map<std::string, stored_folder> folders_in(const json::object& text)
 {
-    std::map<std::string, kept_folder> all;
+    std::map<std::string, stored_folder> all;
     for (const auto& each : text)
         if (each.value().is_object() && handle_maker::fits("snp", each.key()))
             all[std::string(each.key())] = folder_in(each.value().get_object());
@@ -102,7 +102,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
 
 }  // namespace
 
-std::vector<std::string> kept_state::ids() const
+std::vector<std::string> stored_state::ids() const
 {
     std::set<std::string> all;
     for (const auto& each : workspace.chunks) all.insert(each.id);
@@ -111,11 +111,11 @@ std::vector<std::string> kept_state::ids() const
     return {all.begin(), all.end()};
 }
 
-kept_state read_kept(const fs::path& folder_of_sandbox)
+stored_state read_kept(const fs::path& folder_of_sandbox)
 {
-    kept_state state;
+    stored_state state;
     const unique_fd file(
-        ::open((folder_of_sandbox / kept_state::file_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        ::open((folder_of_sandbox / stored_state::file_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) return state;
     const auto text = jsonrpc::read_object(read_all(file.get()));
     state.epoch = count_of(text, "epoch");
@@ -128,7 +128,7 @@ kept_state read_kept(const fs::path& folder_of_sandbox)
     return state;
 }
 
-void write_kept(const fs::path& folder_of_sandbox, const kept_state& state)
+void write_kept(const fs::path& folder_of_sandbox, const stored_state& state)
 {
     json::object text;
     text["epoch"] = state.epoch;
@@ -138,14 +138,14 @@ void write_kept(const fs::path& folder_of_sandbox, const kept_state& state)
     text["released"] = state.released;
     text["workspace"] = json_of(state.workspace);
     text["snapshots"] = json_of(state.snapshots);
-    const auto place = folder_of_sandbox / kept_state::file_name;
+    const auto place = folder_of_sandbox / stored_state::file_name;
     const fs::path next = place.string() + ".new";
     const unique_fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file || !write_all(file.get(), jsonrpc::write_json(text)) || ::rename(next.c_str(), place.c_str()) != 0)
         throw std::system_error(errno, std::generic_category(), place.string());
 }
 
-snapshots::snapshot_manifest manifest_of(const kept_record& record, const kept_state& state, std::string node)
+snapshots::snapshot_manifest manifest_of(const stored_record& record, const stored_state& state, std::string node)
 {
     snapshots::snapshot_manifest manifest;
     manifest.handle = record.about.id;
@@ -176,9 +176,9 @@ bool is_released(const snapshots::snapshot_manifest& manifest, std::uint64_t epo
     return manifest.epoch >= epoch && flag_of(manifest.record, "released");
 }
 
-kept_record record_in(const snapshots::snapshot_manifest& manifest)
+stored_record record_in(const snapshots::snapshot_manifest& manifest)
 {
-    kept_record record;
+    stored_record record;
     record.about = sandbox_in(manifest);
     for (const auto& each : object_of(manifest.record, "packages"))
         if (each.value().is_string()) record.packages[std::string(each.key())] = each.value().get_string().c_str();
@@ -189,7 +189,7 @@ kept_record record_in(const snapshots::snapshot_manifest& manifest)
     return record;
 }
 
-std::map<std::string, kept_folder> snapshots_in(const snapshots::snapshot_manifest& manifest)
+std::map<std::string, stored_folder> snapshots_in(const snapshots::snapshot_manifest& manifest)
 {
     return folders_in(object_of(manifest.record, "chunks_of_snapshots"));
 }

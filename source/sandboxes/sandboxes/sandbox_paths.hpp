@@ -14,9 +14,9 @@ void make_private_folder(const std::filesystem::path& place);
 
 /// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`.
 /// All calls block on the disk. The ids given must fit (handle_maker::fits).
-class sandbox_places {
+class sandbox_paths {
 public:
-    explicit sandbox_places(std::filesystem::path root) : root_(std::move(root)) {}
+    explicit sandbox_paths(std::filesystem::path root) : root_(std::move(root)) {}
 
     const std::filesystem::path& root() const { return root_; }
     std::filesystem::path folder(std::string_view id) const { return root_ / id; }

@@ -1,12 +1,12 @@
-#include "runs/kept_results.hpp"
+#include "runs/stored_results.hpp"
 
 namespace cmcp {
 
-awaitable<std::string> kept_results::keep(caller who, std::string text)
+awaitable<std::string> stored_results::keep(caller who, std::string text)
 {
     auto find = [who, &places = places_] { return places.folder(who); };
     auto folder = co_await pool_.run(who.principal, std::move(find));
-    output_place where{who.principal, std::move(folder)};
+    output_location where{who.principal, std::move(folder)};
     auto file = co_await outputs_.create(std::move(where));
     if (!file) co_return std::string();
     const bool kept = co_await outputs_.append(file, std::move(text));

@@ -9,9 +9,9 @@
 namespace cmcp::sandbox {
 
 /// Keeps the beginning of what a run prints, so many bytes of each stream.
-class kept_output final : public output_receiver {
+class output_head final : public output_receiver {
 public:
-    explicit kept_output(std::size_t most_out = 4096, std::size_t most_err = 4096)
+    explicit output_head(std::size_t most_out = 4096, std::size_t most_err = 4096)
         : most_out_(most_out), most_err_(most_err)
     {
     }

@@ -1,4 +1,4 @@
-#include "limits/cgroup_place.hpp"
+#include "limits/cgroup_path.hpp"
 
 #include "facilities/setup_step.hpp"
 #include "limits/cgroup_files.hpp"
@@ -99,9 +99,9 @@ std::string obstacle_in(const fs::path& folder)
     return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=memory pids cpu)";
 }
 
-std::optional<cgroup_place> unified_place(cgroup_places& places)
+std::optional<cgroup_path> unified_place(cgroup_paths& places)
 {
-    cgroup_place place{undivided(own_folder({})), true, {}};
+    cgroup_path place{undivided(own_folder({})), true, {}};
     if (place.folder.empty()) return std::nullopt;
     std::string offered = read_control(place.folder / "cgroup.controllers");
     std::replace(offered.begin(), offered.end(), '\n', ' ');
@@ -117,7 +117,7 @@ std::optional<cgroup_place> unified_place(cgroup_places& places)
 }
 
 // A controller that v2 offers to nobody is not to be had of v1: the kernel gives each to one of them.
-void add_first_version(const std::string& controller, cgroup_places& places)
+void add_first_version(const std::string& controller, cgroup_paths& places)
 {
     const fs::path folder = own_folder(controller);
     if (folder.empty()) {
@@ -128,9 +128,9 @@ void add_first_version(const std::string& controller, cgroup_places& places)
         places.lacking[controller] = "the cgroup v1 folder of " + controller + " is not writable, as for all but root";
         return;
     }
-    const auto same = [&](const cgroup_place& each) { return each.folder == folder; };
+    const auto same = [&](const cgroup_path& each) { return each.folder == folder; };
     auto at = std::find_if(places.all.begin(), places.all.end(), same);
-    if (at == places.all.end()) at = places.all.insert(at, cgroup_place{folder, false, {}});
+    if (at == places.all.end()) at = places.all.insert(at, cgroup_path{folder, false, {}});
     at->controllers.push_back(controller);
 }
 
@@ -168,14 +168,14 @@ bool move_ourselves_aside(const fs::path& folder)
 
 }  // namespace
 
-bool cgroup_place::controls(std::string_view controller) const
+bool cgroup_path::controls(std::string_view controller) const
 {
     return std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
 }
 
-cgroup_places find_cgroup_places()
+cgroup_paths find_cgroup_paths()
 {
-    cgroup_places places;
+    cgroup_paths places;
     auto unified = unified_place(places);
     if (unified && !unified->controllers.empty()) places.all.push_back(*unified);
     for (const std::string_view each : needed_controllers)
@@ -185,7 +185,7 @@ cgroup_places find_cgroup_places()
 }
 
 // The server goes on starting while its launcher does: what comes between the move and the division is moved, too.
-void divide(const cgroup_place& place)
+void divide(const cgroup_path& place)
 {
     if (!place.unified) return;
     std::string orders;

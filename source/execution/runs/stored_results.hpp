@@ -7,10 +7,10 @@
 namespace cmcp {
 
 /// Keeps what results have no room for beside the long outputs of runs.
-class kept_results final : public result_keeper {
+class stored_results final : public result_keeper {
 public:
     /// All must outlive this.
-    kept_results(output_store& outputs, const workspaces& places, blocking_pool& pool)
+    stored_results(output_store& outputs, const workspaces& places, blocking_pool& pool)
         : outputs_(outputs), places_(places), pool_(pool)
     {
     }

@@ -1,4 +1,4 @@
-#include "vault/kept_workspaces.hpp"
+#include "vault/stored_workspaces.hpp"
 #include "config/settings.hpp"
 #include "posix/bytes.hpp"
 #include "test/support/catch.hpp"
@@ -32,8 +32,8 @@ struct vault_of_workspaces {
     temporary_folder root;
     settings config;
     workspaces places{root.path, false};
-    sandbox_places aside{root.path / "sandboxes"};
-    kept_workspaces kept{config, places, snapshots::chunk_sealer(std::string(32, 'k'))};
+    sandbox_paths aside{root.path / "sandboxes"};
+    stored_workspaces kept{config, places, snapshots::chunk_sealer(std::string(32, 'k'))};
 
     vault_of_workspaces() { fs::create_directories(aside.root()); }
 
@@ -73,13 +73,13 @@ TEST_CASE("all servers with one key make the same handle of a caller's name, whi
     vault_of_workspaces one, two;
     const auto handle = one.kept.handle_of("ann");
     CHECK(handle == two.kept.handle_of("ann"));
-    CHECK(kept_workspaces::has(handle));
+    CHECK(stored_workspaces::has(handle));
     CHECK(handle_maker::may_move(handle));
     CHECK(handle != one.kept.handle_of("bob"));
     CHECK(handle != one.kept.handle_of(""));
     CHECK(handle.find("ann") == std::string::npos);
     const snapshots::chunk_sealer other(std::string(32, 'o'));
-    CHECK(handle != kept_workspaces(one.config, one.places, other).handle_of("ann"));
+    CHECK(handle != stored_workspaces(one.config, one.places, other).handle_of("ann"));
     CHECK(*one.kept.principal_of(handle) == "ann");
     CHECK(two.kept.principal_of(two.kept.handle_of("x") + "0") == nullptr);
 }
@@ -91,7 +91,7 @@ TEST_CASE("a workspace that comes takes the place of files that are here, which 
     const auto place = v.kept.place_of(v.kept.handle_of(principal));
     put_text(place.workspace() / "old", "old");
     put_text(place.workspace() / ".outputs/out", "output");
-    write_kept(place.folder, kept_state{.epoch = 1, .owner = principal});
+    write_kept(place.folder, stored_state{.epoch = 1, .owner = principal});
     const auto fresh = v.aside.make_passing() / "workspace";
     put_text(fresh / "new", "new");
     place.put(fresh, v.aside);
@@ -128,7 +128,7 @@ TEST_CASE("after a restart a server knows whose workspaces it has, whatever thei
     for (const std::string& principal : {std::string("ann"), std::string(), long_name}) {
         const auto place = v.kept.place_of(v.kept.handle_of(principal));
         place.make();
-        write_kept(place.folder, kept_state{.epoch = 2, .owner = principal});
+        write_kept(place.folder, stored_state{.epoch = 2, .owner = principal});
     }
     put_text(v.places.locate({}).parent_path() / "callers/bob/workspace/file", "of before");
     put_text(v.places.locate({}).parent_path() / "callers/carl/workspace/.outputs/out", "output");

@@ -1,4 +1,4 @@
-#include "vault/kept_workspaces.hpp"
+#include "vault/stored_workspaces.hpp"
 
 #include "config/sandbox_settings.hpp"
 #include "posix/unique_fd.hpp"
@@ -38,25 +38,25 @@ caller caller_named(std::string principal)
 
 }  // namespace
 
-void workspace_place::make() const
+void workspace_location::make() const
 {
     fs::create_directories(folder.parent_path());
     make_private_folder(folder);
     make_private_folder(workspace());
 }
 
-void workspace_place::mark_used() const
+void workspace_location::mark_used() const
 {
     make();
     const unique_fd mark(::open((folder / used_mark).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!mark) throw std::system_error(errno, std::generic_category(), (folder / used_mark).string());
 }
 
-void workspace_place::unmark() const { ::unlink((folder / used_mark).c_str()); }
+void workspace_location::unmark() const { ::unlink((folder / used_mark).c_str()); }
 
-bool workspace_place::is_marked() const { return ::access((folder / used_mark).c_str(), F_OK) == 0; }
+bool workspace_location::is_marked() const { return ::access((folder / used_mark).c_str(), F_OK) == 0; }
 
-void workspace_place::set_aside(const sandbox_places& aside) const
+void workspace_location::set_aside(const sandbox_paths& aside) const
 {
     if (workspaces::has_files(workspace())) {
         const auto moved = aside.make_aside(handle) / "workspace";
@@ -64,11 +64,11 @@ void workspace_place::set_aside(const sandbox_places& aside) const
         make();
         move_if_there(moved / workspaces::outputs_folder, workspace() / workspaces::outputs_folder);
     }
-    ::unlink((folder / kept_state::file_name).c_str());
+    ::unlink((folder / stored_state::file_name).c_str());
     unmark();
 }
 
-void workspace_place::put(const fs::path& fresh, const sandbox_places& aside) const
+void workspace_location::put(const fs::path& fresh, const sandbox_paths& aside) const
 {
     make();
     set_aside(aside);
@@ -77,7 +77,7 @@ void workspace_place::put(const fs::path& fresh, const sandbox_places& aside) co
 }
 
 /// A call in a workspace. The workspace counts as used until its end.
-class kept_workspaces::use_here final : public workspace_use {
+class stored_workspaces::use_here final : public workspace_use {
 public:
     use_here(std::shared_ptr<state> of, std::string handle)
         : of_(std::move(of)), handle_(std::move(handle)), call_(of_->calls.begin(handle_))
@@ -106,17 +106,20 @@ private:
     std::shared_ptr<sandbox_activities::entry> call_;
 };
 
-kept_workspaces::kept_workspaces(const sandbox_settings& config, const workspaces& places,
-                                 const snapshots::chunk_sealer& names)
+stored_workspaces::stored_workspaces(const sandbox_settings& config, const workspaces& places,
+                                     const snapshots::chunk_sealer& names)
     : config_(config), places_(places), names_(names), state_(std::make_shared<state>())
 {
 }
 
-bool kept_workspaces::has(std::string_view handle) { return handle_maker::fits(handle_maker::workspace_kind, handle); }
+bool stored_workspaces::has(std::string_view handle)
+{
+    return handle_maker::fits(handle_maker::workspace_kind, handle);
+}
 
-std::string kept_workspaces::noun_of(std::string_view handle) { return has(handle) ? "workspace" : "sandbox"; }
+std::string stored_workspaces::noun_of(std::string_view handle) { return has(handle) ? "workspace" : "sandbox"; }
 
-std::string kept_workspaces::handle_of(const std::string& principal)
+std::string stored_workspaces::handle_of(const std::string& principal)
 {
     auto handle = std::string(handle_maker::workspace_kind) + "_home_" +
                   names_.id_of("workspace of " + principal).substr(0, handle_digits);
@@ -124,18 +127,18 @@ std::string kept_workspaces::handle_of(const std::string& principal)
     return handle;
 }
 
-const std::string* kept_workspaces::principal_of(const std::string& handle) const
+const std::string* stored_workspaces::principal_of(const std::string& handle) const
 {
     const auto at = principals_.find(handle);
     return at == principals_.end() ? nullptr : &at->second;
 }
 
-workspace_place kept_workspaces::place_of(const std::string& handle) const
+workspace_location stored_workspaces::place_of(const std::string& handle) const
 {
     return {places_.locate(caller_named(principals_.at(handle))).parent_path(), handle};
 }
 
-sandbox_record kept_workspaces::record_of(const std::string& handle, const workspace& of) const
+sandbox_record stored_workspaces::record_of(const std::string& handle, const workspace& of) const
 {
     sandbox_record record;
     record.id = handle;
@@ -149,22 +152,22 @@ sandbox_record kept_workspaces::record_of(const std::string& handle, const works
     return record;
 }
 
-std::vector<sandbox_record> kept_workspaces::all() const
+std::vector<sandbox_record> stored_workspaces::all() const
 {
     std::vector<sandbox_record> records;
     for (const auto& [handle, of] : state_->here) records.push_back(record_of(handle, of));
     return records;
 }
 
-std::optional<sandbox_record> kept_workspaces::find(const std::string& handle) const
+std::optional<sandbox_record> stored_workspaces::find(const std::string& handle) const
 {
     const auto at = state_->here.find(handle);
     return at == state_->here.end() ? std::nullopt : std::optional(record_of(handle, at->second));
 }
 
-bool kept_workspaces::is_busy(const std::string& handle) const { return state_->calls.busy(handle); }
+bool stored_workspaces::is_busy(const std::string& handle) const { return state_->calls.busy(handle); }
 
-void kept_workspaces::add(const std::string& handle, double used)
+void stored_workspaces::add(const std::string& handle, double used)
 {
     auto& of = state_->here[handle];
     of.principal = principals_.at(handle);
@@ -172,7 +175,7 @@ void kept_workspaces::add(const std::string& handle, double used)
 }
 
 // A mark on the disk, because after a crash nobody else knows that more was done than is kept.
-void kept_workspaces::note_kept(const std::string& handle, double used)
+void stored_workspaces::note_kept(const std::string& handle, double used)
 {
     const auto at = state_->here.find(handle);
     if (at == state_->here.end() || is_busy(handle) || at->second.used > used) return;
@@ -180,7 +183,7 @@ void kept_workspaces::note_kept(const std::string& handle, double used)
     at->second.marked = false;
 }
 
-std::shared_ptr<workspace_use> kept_workspaces::enter(const std::string& handle)
+std::shared_ptr<workspace_use> stored_workspaces::enter(const std::string& handle)
 {
     auto use = std::make_shared<use_here>(state_, handle);
     auto& of = state_->here.at(handle);
@@ -189,13 +192,13 @@ std::shared_ptr<workspace_use> kept_workspaces::enter(const std::string& handle)
     return use;
 }
 
-void kept_workspaces::tell_next(const std::string& handle, std::string sentence)
+void stored_workspaces::tell_next(const std::string& handle, std::string sentence)
 {
     state_->untold[handle] = std::move(sentence);
 }
 
 // The calls that were cancelled end in their own time; those that come now are refused by whoever is asked first.
-awaitable<> kept_workspaces::end_calls(sandbox_error why)
+awaitable<> stored_workspaces::end_calls(sandbox_error why)
 {
     const auto of = state_;
     const auto busy = of->calls.busy_ids();
@@ -206,7 +209,7 @@ awaitable<> kept_workspaces::end_calls(sandbox_error why)
     }
 }
 
-awaitable<> kept_workspaces::give_up(std::string handle)
+awaitable<> stored_workspaces::give_up(std::string handle)
 {
     const auto of = state_;
     const sandbox_error why("NodeUnreachable", "The workspace is at another server now. Call again in a moment.");
@@ -217,9 +220,9 @@ awaitable<> kept_workspaces::give_up(std::string handle)
     of->calls.forget(handle);
 }
 
-std::vector<kept_state> kept_workspaces::read_all() const
+std::vector<stored_state> stored_workspaces::read_all() const
 {
-    std::vector<kept_state> all;
+    std::vector<stored_state> all;
     auto nobodys = read_kept(places_.root());
     if (nobodys.epoch != 0) all.push_back(std::move(nobodys));
     std::error_code none;
@@ -231,7 +234,7 @@ std::vector<kept_state> kept_workspaces::read_all() const
     return all;
 }
 
-std::vector<std::string> kept_workspaces::never_kept() const
+std::vector<std::string> stored_workspaces::never_kept() const
 {
     std::vector<std::string> names;
     for (auto& each : places_.principals()) {

@@ -1,4 +1,4 @@
-#include "egress/secret_place.hpp"
+#include "egress/secret_position.hpp"
 
 #include "text/ascii.hpp"
 #include "text/encodings.hpp"
@@ -45,12 +45,12 @@ bool is_field_of_guard(std::string_view name)
     return std::ranges::find(fields, lower) != fields.end() || lower.starts_with("sec-websocket");
 }
 
-secret_place header_place(std::string_view text)
+secret_position header_place(std::string_view text)
 {
     const auto colon = text.find(':'), at = text.find(mark_of_value);
     if (colon == std::string_view::npos || at == std::string_view::npos || at < colon)
         refuse_place(text, "write a header as 'Authorization: Bearer {}', with {} where the value stands.");
-    secret_place place;
+    secret_position place;
     place.name = trimmed(text.substr(0, colon));
     if (!is_plain_name(place.name) || is_field_of_guard(place.name))
         refuse_place(text, "this header cannot hold a secret.");
@@ -61,24 +61,27 @@ secret_place header_place(std::string_view text)
     return place;
 }
 
-secret_place query_place(std::string_view text)
+secret_position query_place(std::string_view text)
 {
     constexpr std::string_view end = "={}";
     if (!text.ends_with(end) || !is_plain_name(text.substr(0, text.size() - end.size())))
         refuse_place(text, "write a part of the query as 'key={}'.");
-    return {secret_place::kind::query, std::string(text.substr(0, text.size() - end.size())), {}, {}};
+    return {secret_position::kind::query, std::string(text.substr(0, text.size() - end.size())), {}, {}};
 }
 
-secret_place basic_place(std::string_view user)
+secret_position basic_place(std::string_view user)
 {
     if (user.find(':') != std::string_view::npos) refuse_place(user, "a user's name has no colon.");
-    return {secret_place::kind::basic, std::string(user), {}, {}};
+    return {secret_position::kind::basic, std::string(user), {}, {}};
 }
 
-std::string filled(const secret_place& place, const std::string& value) { return place.before + value + place.after; }
+std::string filled(const secret_position& place, const std::string& value)
+{
+    return place.before + value + place.after;
+}
 
 // Case of the text around the value does not count, because programs write "bearer", too.
-bool is_filled_with(const secret_place& place, std::string_view field, const std::string& value)
+bool is_filled_with(const secret_position& place, std::string_view field, const std::string& value)
 {
     const auto around = place.before.size() + place.after.size();
     return field.size() == around + value.size() && field.substr(place.before.size(), value.size()) == value &&
@@ -110,7 +113,7 @@ bool change_fields(http::request_header<>& request, const std::string& name, con
     return true;
 }
 
-bool put_into_query(http::request_header<>& request, const secret_place& place, const std::string& placeholder,
+bool put_into_query(http::request_header<>& request, const secret_position& place, const std::string& placeholder,
                     const std::string& value)
 {
     std::string target(request.target());
@@ -132,7 +135,7 @@ bool put_into_query(http::request_header<>& request, const secret_place& place, 
 
 }  // namespace
 
-secret_place secret_place::parse(kind is, std::string_view text)
+secret_position secret_position::parse(kind is, std::string_view text)
 {
     if (text.empty() || text.size() > longest_place || !is_visible(text))
         refuse_place(text, "it has 1 to 200 visible characters of ASCII.");
@@ -140,7 +143,7 @@ secret_place secret_place::parse(kind is, std::string_view text)
     return is == kind::query ? query_place(text) : basic_place(text);
 }
 
-secret_place secret_place::read(std::string_view text)
+secret_position secret_position::read(std::string_view text)
 {
     const auto blank = text.find(' ');
     const auto word = text.substr(0, blank), rest = text.substr(std::min(text.size(), blank + 1));
@@ -150,13 +153,13 @@ secret_place secret_place::read(std::string_view text)
     refuse_place(text, "it is a header, a part of the query, or a basic login.");
 }
 
-std::string secret_place::text() const
+std::string secret_position::text() const
 {
     if (is == kind::header) return "header " + name + ": " + filled(*this, std::string(mark_of_value));
     return is == kind::query ? "query " + name + "={}" : "basic " + name;
 }
 
-bool secret_place::put(request_header& request, const std::string& placeholder, const std::string& value) const
+bool secret_position::put(request_header& request, const std::string& placeholder, const std::string& value) const
 {
     if (is == kind::query) return put_into_query(request, *this, placeholder, value);
     if (is == kind::header)
