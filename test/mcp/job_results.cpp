@@ -18,17 +18,17 @@ TEST_CASE("the result of a job is kept, a large one a little after its end")
         job_record record;
         record.owner = "alice";
         record.keep = 3600;
-        const auto made = jobs.add(std::move(record), std::make_shared<canceller>());
-        const auto id = made->record().id;
+        const auto added = jobs.add(std::move(record), std::make_shared<canceller>());
+        const auto id = added->record().id;
         const json::object result{{"text", std::string(size, 'x')}};
-        jobs.finish(*made, result);
-        while (!made->ended()) run_coroutine(io, made->wait());
+        jobs.finish(*added, result);
+        while (!added->ended()) run_coroutine(io, added->wait());
         CHECK_FALSE(jobs.running(id));
-        const auto found = jobs.find(id);
-        REQUIRE(found);
-        CHECK(found->state == "finished");
-        CHECK(found->result == jsonrpc::write_json(result));
-        CHECK(run_coroutine(io, jobs.read(found->owner, found->result)) == result);
+        const auto stored = jobs.find(id);
+        REQUIRE(stored);
+        CHECK(stored->state == "finished");
+        CHECK(stored->result == jsonrpc::write_json(result));
+        CHECK(run_coroutine(io, jobs.read(stored->owner, stored->result)) == result);
     }
     jobs.stop();
     CHECK(run_coroutine(io, jobs.wait_idle(std::chrono::seconds(10))));
@@ -41,12 +41,12 @@ TEST_CASE("a job whose large result cannot be kept stays in memory")
     const temporary_folder place;
     const record_folder records(place.path / "records");
     job_register jobs(io.get_executor(), records, pool, handle_maker("n1"));
-    const auto made = jobs.add(job_record(), std::make_shared<canceller>());
+    const auto added = jobs.add(job_record(), std::make_shared<canceller>());
     database(records.database()).execute("DROP TABLE jobs");
-    jobs.finish(*made, {{"text", std::string(300'000, 'x')}});
-    while (!made->ended()) run_coroutine(io, made->wait());
-    const auto found = jobs.running(made->record().id);
-    REQUIRE(found);
-    CHECK(found->record().result.size() > 300'000);
+    jobs.finish(*added, {{"text", std::string(300'000, 'x')}});
+    while (!added->ended()) run_coroutine(io, added->wait());
+    const auto stored = jobs.running(added->record().id);
+    REQUIRE(stored);
+    CHECK(stored->record().result.size() > 300'000);
     jobs.stop();
 }
