@@ -1,4 +1,4 @@
-// Messages between server and launcher, and the launcher's command line: whatever comes is refused or understood, and
+// Messages between server and launcher, and the launcher's options: whatever comes is refused or understood, and
 // what is understood is written again with the same meaning.
 #include "wire/launcher_options.hpp"
 #include "wire/launcher_protocol.hpp"
@@ -8,7 +8,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 
@@ -79,11 +78,8 @@ void check_message(std::string_view message)
 
 void check_options(std::string_view text)
 {
-    std::vector<std::string> words;
-    for (; !text.empty(); text.remove_prefix(words.back().size() + (words.back().size() < text.size())))
-        words.emplace_back(text.substr(0, text.find('\0')));
-    const auto written = arguments_of(read_launcher_options(words));
-    if (arguments_of(read_launcher_options(written)) != written) std::abort();
+    const std::string written = encode_options(decode_options(text));
+    if (encode_options(decode_options(written)) != written) std::abort();
 }
 
 template <class Check>

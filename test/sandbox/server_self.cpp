@@ -373,7 +373,7 @@ TEST_CASE("a confined server runs programs through its launcher, also after that
     const int answer = cmcp::test::in_child([&] {
         native_backend::options options = launcher_under_test();
         launcher_process started = start_launcher(options.launcher_path);
-        start_programs_through_helper(options.launcher_path, {{options.launcher_path, {}}});
+        start_programs_through_helper(options.launcher_path, {launcher_program(options.launcher_path)});
         if (confine_server(only(w.path)).is == layer::state::off) return 2;
         asio::io_context io;
         native_backend backend(io.get_executor(), std::move(started), options);

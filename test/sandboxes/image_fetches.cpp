@@ -62,9 +62,8 @@ struct fetch_stage {
         fetcher_options options{
             (folder.path / "images").string(), 1 << 30, config.sandbox_image_store_size, config.sandbox_image_pull, {}};
         options.variables = {"PATH=" + folder.path.string() + ":/usr/bin:/bin", "GATE=" + gate()};
-        fetches = std::make_unique<image_fetches>(
-            config, io.get_executor(), *choice,
-            sandbox::startable_program{CMCP_BUILD_DIR "/container-mcp", arguments_of(options)});
+        fetches = std::make_unique<image_fetches>(config, io.get_executor(), *choice,
+                                                  fetcher_program(CMCP_BUILD_DIR "/container-mcp", options));
     }
     ~fetch_stage() { test::run_coroutine(io, fetches->stop()); }
     fetch_stage(const fetch_stage&) = delete;
@@ -202,7 +201,7 @@ TEST_CASE("the fetcher looks at the list itself, and at what the store holds")
     fetcher_options options{(s.folder.path / "images").string(), 1 << 30, 0, {"tool"}, {}};
     const auto refusal_of = [&](const char* name) {
         image_fetches fetches(s.config, s.io.get_executor(), *s.choice,
-                              {CMCP_BUILD_DIR "/container-mcp", arguments_of(options)});
+                              fetcher_program(CMCP_BUILD_DIR "/container-mcp", options));
         call one(s.io);
         asio::co_spawn(s.io, fetches.provide(one.io, name), [&one](std::exception_ptr failure) {
             one.over = true;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,8 @@ struct browser_program {
     bool may_lack_own_sandbox = false;  ///< it also runs where it cannot make its own sandbox
 };
 
-/// The command line of a launcher, written before the server handles its first byte. The server cannot change it
-/// afterwards: a launcher that takes the place of a lost one is started with the same words.
+/// What a launcher is told at its start, decided before the server handles its first byte. The server cannot change it
+/// afterwards: a launcher that takes the place of a lost one is told the same.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string images{};      ///< absolute folder of the store of images; empty: runs have none
@@ -50,9 +51,9 @@ struct launcher_options {
     browser_program browser{};               ///< no path: there is none
 };
 
-/// The launcher's command line for these options, without the program's name, and back again. Reading throws
-/// std::invalid_argument with the word that is not understood.
-std::vector<std::string> arguments_of(const launcher_options& options);
-launcher_options read_launcher_options(const std::vector<std::string>& arguments);
+/// For the launcher's standard input, because the options are longer than a command line should be. Decoding throws
+/// std::runtime_error when the bytes end too early.
+std::string encode_options(const launcher_options& options);
+launcher_options decode_options(std::string_view bytes);
 
 }  // namespace cmcp::sandbox

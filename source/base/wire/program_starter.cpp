@@ -1,5 +1,6 @@
 #include "wire/program_starter.hpp"
 
+#include "posix/bytes.hpp"
 #include "posix/child_process.hpp"
 #include "posix/spawn_setup.hpp"
 #include "wire/packet_socket.hpp"
@@ -9,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,7 +31,7 @@ namespace cmcp::sandbox {
 template <class Wire>
 void fields(Wire& wire, wired<Wire, startable_program>& program)
 {
-    wire(program.path, program.arguments);
+    wire(program.path, program.arguments, program.input);
 }
 
 namespace {
@@ -69,20 +71,34 @@ private:
     struct sigaction before_ {};
 };
 
-// Nothing is open in the program but the socket (as descriptor 3) and standard error.
-started_program spawn_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
+// spawn_setup wants other numbers than those that the program will see.
+unique_fd out_of_the_way(int fd)
 {
-    // The same number would stay close-on-exec: dup2 onto it changes nothing.
-    unique_fd moved;
-    if (socket <= starters_socket) moved.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    // Only the socket is handed over by name. The program itself shuts others that may have come through without
-    // O_CLOEXEC.
+    unique_fd moved(::fcntl(fd, F_DUPFD_CLOEXEC, 10));
+    if (!moved) throw std::system_error(errno, std::system_category(), "cannot move a descriptor");
+    return moved;
+}
+
+unique_fd file_with(const std::string& input)
+{
+    unique_fd file(::memfd_create("input", MFD_CLOEXEC));
+    if (!file || !write_all(file.get(), input) || ::lseek(file.get(), 0, SEEK_SET) != 0)
+        throw std::system_error(errno, std::system_category(), "cannot hold the input of a program");
+    return out_of_the_way(file.get());
+}
+
+// Nothing is open in the program but its input, the socket (as descriptor 3) and standard error.
+started_program spawn_program(const startable_program& program, int socket)
+{
+    const std::string& path = program.path;
+    const unique_fd input = file_with(program.input), moved = out_of_the_way(socket);
+    // Only these are handed over by name. The program itself shuts others that may have come through without O_CLOEXEC.
     spawn_setup setup;
-    setup.give_nothing(STDIN_FILENO, O_RDONLY);
+    setup.give(input.get(), STDIN_FILENO);
     setup.give_nothing(STDOUT_FILENO, O_WRONLY);
-    setup.give(moved ? moved.get() : socket, starters_socket);
+    setup.give(moved.get(), starters_socket);
     std::vector<std::string> argv{path.substr(path.rfind('/') + 1)}, environment;
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    argv.insert(argv.end(), program.arguments.begin(), program.arguments.end());
     started_program started;
     const int error = ::posix_spawn(&started.pid, path.c_str(), setup.actions(), setup.attributes(),
                                     pointers(argv).data(), pointers(environment).data());
@@ -99,9 +115,8 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
     try {
         const auto number = decoded<std::uint32_t>(order.bytes);
         if (number < programs.size() && order.descriptors.size() == 1) {
-            const auto& program = programs[number];
             const endings_kept until_its_pidfd_is_open;
-            started = spawn_program(program.path, program.arguments, order.descriptors[0].get());
+            started = spawn_program(programs[number], order.descriptors[0].get());
             error = 0;
         }
     } catch (const std::system_error& failure) {
@@ -142,19 +157,28 @@ bool begin_started_program(const char* name, const char* starter, int signal)
     return true;
 }
 
+std::string read_starters_input()
+{
+    std::string input = read_all(STDIN_FILENO);
+    const unique_fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0)
+        throw std::system_error(errno, std::system_category(), "cannot close the input");
+    return input;
+}
+
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs)
 {
     auto [ours, theirs] = packet_socket_pair();
-    spawn_program(launcher_path, {"--starter"}, theirs.get());
+    spawn_program({launcher_path, {"--starter"}, {}}, theirs.get());
     send_packet(ours.get(), encoded(programs));
     helper() = {std::move(ours), programs};  // its end is the helper's
 }
 
-started_program start_program(const std::string& path, const std::vector<std::string>& arguments, int socket)
+started_program start_program(const startable_program& program, int socket)
 {
     const int to = helper().socket.get();
-    if (to < 0) return spawn_program(path, arguments, socket);
-    send_packet(to, encoded(number_of(path)), {&socket, 1});
+    if (to < 0) return spawn_program(program, socket);
+    send_packet(to, encoded(number_of(program.path)), {&socket, 1});
     auto answered = wait_for_packet(to, patience_ms);
     if (!answered) throw std::system_error(EPIPE, std::system_category(), "the helper that starts programs is gone");
     int error = 0;
@@ -162,7 +186,7 @@ started_program start_program(const std::string& path, const std::vector<std::st
     wire_reader in(answered->bytes);
     in(error, pid);
     if (error != 0 || answered->descriptors.empty())
-        throw std::system_error(error, std::system_category(), "cannot start " + path);
+        throw std::system_error(error, std::system_category(), "cannot start " + program.path);
     return {pid, std::move(answered->descriptors.front())};
 }
 

@@ -22,21 +22,25 @@ inline constexpr int starters_socket = 3;
 /// error says that it is started by `starter`.
 bool begin_started_program(const char* name, const char* starter, int signal);
 
-/// A program that a confined server may still have started, with these arguments and no others.
+/// A program, and all that it is told at its start. Everybody on the machine may read `arguments`.
 struct startable_program {
     std::string path;
     std::vector<std::string> arguments;
+    std::string input;  ///< on standard input, see read_starters_input()
 };
 
+/// The whole startable_program::input, once; standard input is /dev/null afterwards.
+std::string read_starters_input();
+
 /// Starts the helper (the launcher program in another role) through which start_program() goes from then on: for a
-/// process that gives up starting programs itself (server_self.hpp). The helper ends with this process. Throws
-/// std::system_error.
+/// process that gives up starting programs itself (server_self.hpp), but for `programs`, told what they are told here
+/// and nothing else. The helper ends with this process. Throws std::system_error.
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs);
 
-/// Starts the program at `path`, with an empty environment. Where there is a helper, `arguments` are those that the
-/// helper was told, and the program is its child: its end shows on the pidfd, how it ended is not known. Throws
-/// std::system_error.
-started_program start_program(const std::string& path, const std::vector<std::string>& arguments, int socket);
+/// Starts the program with an empty environment. Where there is a helper, arguments and input are those that the
+/// helper was told for its path, and the program is its child: its end shows on the pidfd, how it ended is not known.
+/// Throws std::system_error.
+started_program start_program(const startable_program& program, int socket);
 
 /// The helper's life: does as it is asked on `socket` until its end.
 void serve_program_starter(int socket);

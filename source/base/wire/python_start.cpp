@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::array<const char*, 4> options{"-B", "-X", "utf8", "-c"};
 
+// Leaves no name behind but those of the program.
+constexpr const char* read_program =
+    "with open(5) as program: program = program.read()\nexec(globals().pop('program'))";
+static_assert(program_place == 5);
+
 // The clone has -B already, and never the folder of the program on its path.
 constexpr std::string_view no_bytecode = "PYTHONDONTWRITEBYTECODE";
 constexpr std::string_view safe_path = "PYTHONSAFEPATH";
@@ -23,6 +28,12 @@ std::vector<std::string> python_start::argv() const
     words.push_back(program);
     words.insert(words.end(), arguments.begin(), arguments.end());
     return words;
+}
+
+std::vector<std::string> python_start::command_line() const
+{
+    python_start shown{interpreter, isolated, read_program, arguments};
+    return shown.argv();
 }
 
 std::optional<python_start> python_start::read(const std::vector<std::string>& argv)

@@ -12,8 +12,11 @@ namespace cmcp::sandbox {
 /// interpreter that is kept loaded; a function `practise` that it defines is called then, so that its code is warm.
 inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 
-/// How a run starts Python. A cold run executes argv(); a clone of a loaded interpreter reads it back and becomes the
-/// same.
+/// Where an interpreter that is started by command_line() finds its program. It reads and closes the descriptor.
+inline constexpr int program_place = 5;
+
+/// How a run starts Python. Requests have argv(). A cold run executes command_line(); a clone of a loaded interpreter
+/// reads argv() back and becomes the same.
 struct python_start {
     std::string interpreter;             ///< absolute path inside
     bool isolated = true;                ///< -I: neither the user's own packages nor PYTHON… variables count
@@ -21,6 +24,10 @@ struct python_start {
     std::vector<std::string> arguments;  ///< sys.argv[1:]
 
     std::vector<std::string> argv() const;
+
+    /// The same without the program, whose length would be in every list of processes: what is there reads it from
+    /// program_place.
+    std::vector<std::string> command_line() const;
 
     /// Nothing: `argv` starts Python in another way, or something else.
     static std::optional<python_start> read(const std::vector<std::string>& argv);

@@ -2,6 +2,7 @@
 
 #include "posix/unique_fd.hpp"
 #include "wire/launcher_options.hpp"
+#include "wire/program_starter.hpp"
 
 #include <sys/types.h>
 
@@ -15,6 +16,8 @@ struct launcher_process {
     unique_fd pidfd;   ///< readable when the launcher has ended; wait for it with waitid(P_PIDFD)
     unique_fd socket;  ///< SOCK_SEQPACKET: one message of launcher_protocol.hpp a packet
 };
+
+startable_program launcher_program(const std::string& path, const launcher_options& options = {});
 
 /// Starts the program at `path` with an empty environment and nothing open but the socket (as descriptor 3) and
 /// standard error. Call it before any thread exists where possible. Throws std::system_error.

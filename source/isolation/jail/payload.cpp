@@ -7,10 +7,13 @@
 #include "posix/signals.hpp"
 #include "probe/probe.hpp"
 
+#include "wire/python_start.hpp"
 #include "wire/wire.hpp"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +39,27 @@ void place(const unique_fd& from, int to)
         check(::dup2(from.get(), to), "place descriptors");
     else
         ::close(to);
+}
+
+// By a socket: some runs may have no memory file, and a pipe of a user who has many holds a single page. Its room is
+// that of several programs.
+void hand_over_program(jail_plan& plan, const python_start& python)
+{
+    constexpr const char* step = "hand over the program";
+    if (plan.control.get() <= program_place)
+        plan.control.reset(check(::fcntl(plan.control.get(), F_DUPFD_CLOEXEC, program_place + 1), step));
+    int ends[2];
+    check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), step);
+    unique_fd theirs(ends[0]), ours(ends[1]);
+    for (std::string_view rest = python.program; !rest.empty();)
+        rest.remove_prefix(static_cast<std::size_t>(
+            check(::send(ours.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL), step)));
+    ours.reset();  // it may be at the program's place
+    if (theirs.get() == program_place)
+        check(::fcntl(theirs.release(), F_SETFD, 0), step);
+    else
+        check(::dup2(theirs.get(), program_place), step);
+    plan.request.argv = python.command_line();
 }
 
 }  // namespace
@@ -96,6 +120,7 @@ void take_start(jail_plan& plan, std::string_view bytes, std::vector<unique_fd>&
 
 void execute_program(jail_plan& plan)
 {
+    if (const auto python = python_start::read(plan.request.argv)) hand_over_program(plan, *python);
     std::vector<std::string> environment = make_environment(plan.request);
     ::execve(plan.request.argv.at(0).c_str(), pointers(plan.request.argv).data(), pointers(environment).data());
     throw step_failed("start program " + plan.request.argv.at(0));

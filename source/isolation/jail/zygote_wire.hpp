@@ -16,6 +16,7 @@ namespace cmcp::sandbox {
 /// The first packet to a zygote.
 struct zygote_setup {
     std::string profile;
+    std::string program;             ///< of Python's -c: python_start::program
     bool memory_is_counted = false;  ///< by cgroups: decides which filters are installed, as does the next
     bool files_are_own = false;
     bool with_time_namespace = false;
@@ -24,7 +25,7 @@ struct zygote_setup {
 template <class Wire>
 void fields(Wire& wire, wired<Wire, zygote_setup>& setup)
 {
-    wire(setup.profile, setup.memory_is_counted, setup.files_are_own, setup.with_time_namespace);
+    wire(setup.profile, setup.program, setup.memory_is_counted, setup.files_are_own, setup.with_time_namespace);
 }
 
 /// First byte of a zygote's messages.

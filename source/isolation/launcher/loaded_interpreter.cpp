@@ -5,6 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "launcher/launcher.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 namespace cmcp::sandbox {
@@ -30,9 +31,10 @@ bool loaded_interpreter::is_ready()
 
 loaded_interpreter::loaded loaded_interpreter::start_zygote()
 try {
+    if (!python_) throw std::runtime_error("the zygote cannot be started in this way");
     const shared_parts parts = keeper_.parts();
-    const zygote_setup setup{options_.profile, parts.filters.memory_is_counted(), parts.filters.files_are_own(),
-                             parts.with_time_namespace};
+    const zygote_setup setup{options_.profile, python_->program, parts.filters.memory_is_counted(),
+                             parts.filters.files_are_own(), parts.with_time_namespace};
     const unique_fd& view = parts.views->find(run_request()).root;
     const zygote_home home{copy_mount_tree(view.get(), "", "clone the root"), !parts.with_apparmor};
     loaded started{std::make_unique<zygote>(options_, home, setup), keeper_.next_key()};

@@ -20,7 +20,7 @@ int main(int argc, char** argv)
         else if (role == "--starter")
             sandbox::serve_program_starter(server.get());
         else
-            sandbox::launcher(std::move(server), sandbox::read_launcher_options({argv + 1, argv + argc})).serve();
+            sandbox::launcher(std::move(server), sandbox::decode_options(sandbox::read_starters_input())).serve();
         return 0;
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "container-mcp-launcher: %s\n", failure.what());

@@ -7,6 +7,7 @@
 #include "posix/child_process.hpp"
 #include "posix/signals.hpp"
 #include "wire/program_starter.hpp"
+#include "wire/python_start.hpp"
 #include "wire/wire.hpp"
 
 #include <fcntl.h>
@@ -63,7 +64,7 @@ void place_descriptors(int socket)
         unblock_signals();
         place_descriptors(speaker);
         // Clones have the /proc/self/cmdline and environ of a cold run.
-        auto argv = options.argv, environment = environment_of(options);
+        auto argv = python_start::read(options.argv).value().command_line(), environment = environment_of(options);
         ::execveat(moved, "", pointers(argv).data(), pointers(environment).data(), AT_EMPTY_PATH);
         throw step_failed("start program " + options.path);
     } catch (const step_failed& failure) {

@@ -176,13 +176,11 @@ bool plain_exit(PyObject* exception, int& status)
 
 }  // namespace
 
-interpreter::interpreter(const std::vector<std::string>& argv)
+interpreter::interpreter(const std::vector<std::string>& argv, const std::string& program)
 {
     check_program(argv.at(0));
-    const auto wanted = python_start::read(argv);
-    if (!wanted) throw std::runtime_error("the zygote cannot be started in this way");
     start(argv);
-    compile_parts(wanted->program);
+    compile_parts(program);
     names = checked(PyDict_New(), "start");
     PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
     Py_DECREF(checked(PyRun_String(std::string(prelude).c_str(), Py_file_input, names, names), "run its own code"));
@@ -216,7 +214,7 @@ void interpreter::take(const run_request& run)
     if (!wanted) fail("start in this way");
     set_flags(wanted->isolated);
     PyObject* const all = Py_BuildValue("(ONNN)", wanted->isolated ? Py_True : Py_False, list_of(wanted->arguments),
-                                        list_of(run.argv), list_of(make_environment(run)));
+                                        list_of(wanted->command_line()), list_of(make_environment(run)));
     Py_DECREF(checked(call("take", checked(all, "take a start over")), "take a start over"));
     Py_DECREF(all);
 }

@@ -7,12 +7,12 @@
 
 namespace cmcp::sandbox {
 
-/// The Python interpreter of this process, started as `argv` says and then given code by -c, but with the time between
-/// the two at our disposal. One object a process.
+/// The Python interpreter of this process, started as `argv` says and then given `program` as its -c, but with the time
+/// between the two at our disposal. One object a process.
 class interpreter {
 public:
     /// Throws std::runtime_error with a sentence when this interpreter cannot stand in for argv.
-    explicit interpreter(const std::vector<std::string>& argv);
+    interpreter(const std::vector<std::string>& argv, const std::string& program);
     interpreter(const interpreter&) = delete;
     interpreter& operator=(const interpreter&) = delete;
 

@@ -29,7 +29,7 @@ int serve(const std::vector<std::string>& argv)
 {
     const auto setup = sandbox::decoded<sandbox::zygote_setup>(sandbox::await_packet(launcher_socket).bytes);
     sandbox::packed_memory memory;
-    sandbox::interpreter python(argv);
+    sandbox::interpreter python(argv, setup.program);
     const std::string about = python.preload(setup.profile);
     sandbox::call_filters filters(setup.memory_is_counted, setup.files_are_own);
     memory.settle();

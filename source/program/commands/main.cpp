@@ -103,7 +103,7 @@ int run(const command::command_line& line, int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-    if (argc > 1 && std::string_view(argv[1]) == fetcher_role) return serve_image_fetch({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == fetcher_role) return serve_image_fetch();
     try {
         return run(command::parse_command_line(argc, argv), argc, argv);
     } catch (const command::early_exit& e) {

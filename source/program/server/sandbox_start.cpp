@@ -5,6 +5,7 @@
 #include "entrances/side_entrance.hpp"
 #include "networks/network_lists.hpp"
 #include "runs/python_run.hpp"
+#include "sandbox/launcher_process.hpp"
 #include "sandbox/own_places.hpp"
 #include "sandbox/server_self.hpp"
 #include "sandboxes/image_fetches.hpp"
@@ -247,7 +248,7 @@ void confine_this_process(started_sandbox& started, const settings& config, audi
     if (config.confine_server) {
         // The server may have to start another launcher after a crash, and fetches images.
         const std::string& launcher = started.options.launcher_path;
-        std::vector<sandbox::startable_program> programs{{launcher, sandbox::arguments_of(started.options.launcher)}};
+        std::vector<sandbox::startable_program> programs{sandbox::launcher_program(launcher, started.options.launcher)};
         if (!config.sandbox_image_pull.empty()) programs.push_back(image_fetcher_program(config));
         sandbox::start_programs_through_helper(launcher, programs);
         auto places = places_of_the_server(config);

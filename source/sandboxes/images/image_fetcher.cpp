@@ -2,10 +2,7 @@
 
 #include "images/image_pulls.hpp"
 #include "images/image_source.hpp"
-#include "text/number.hpp"
-#include "text/words.hpp"
 #include "wire/packet_socket.hpp"
-#include "wire/program_starter.hpp"
 #include "wire/wire.hpp"
 
 #include <signal.h>
@@ -15,37 +12,18 @@
 #include <stdexcept>
 
 namespace cmcp {
-namespace {
 
-constexpr std::size_t words_before_variables = 4;
+template <class Wire>
+void fields(Wire& wire, sandbox::wired<Wire, fetcher_options>& of)
+{
+    wire(of.store, of.most_bytes, of.most_stored, of.pulls, of.variables);
+}
+
+namespace {
 
 void tell(int server, fetch_message::kind kind, std::string text, std::span<const int> descriptors = {})
 {
     sandbox::send_packet(server, encoded_message({kind, std::move(text)}), descriptors);
-}
-
-std::uint64_t bytes_in(const std::string& word)
-{
-    const auto number = read_number<std::uint64_t>(word);
-    if (!number) throw std::runtime_error(word + " is no number of bytes");
-    return *number;
-}
-
-std::vector<std::string> words_in(const std::string& text)
-{
-    std::vector<std::string> words;
-    for (const auto word : split(text, ',')) words.emplace_back(word);
-    return words;
-}
-
-fetcher_options read_options(const std::vector<std::string>& arguments)
-{
-    if (arguments.size() < words_before_variables) throw std::runtime_error("the command line is not whole");
-    return {arguments[0],
-            bytes_in(arguments[1]),
-            bytes_in(arguments[2]),
-            words_in(arguments[3]),
-            {arguments.begin() + words_before_variables, arguments.end()}};
 }
 
 void set_variables(const std::vector<std::string>& variables)
@@ -90,12 +68,9 @@ std::string fetch_into_store(const std::string& name, const fetcher_options& opt
 
 }  // namespace
 
-std::vector<std::string> arguments_of(const fetcher_options& options)
+sandbox::startable_program fetcher_program(const std::string& path, const fetcher_options& options)
 {
-    std::vector<std::string> words{fetcher_role, options.store, std::to_string(options.most_bytes),
-                                   std::to_string(options.most_stored), joined(options.pulls, ",")};
-    words.insert(words.end(), options.variables.begin(), options.variables.end());
-    return words;
+    return {path, {fetcher_role}, sandbox::encoded(options)};
 }
 
 std::string encoded_message(const fetch_message& message) { return sandbox::encoded(message.is, message.text); }
@@ -108,12 +83,12 @@ fetch_message decoded_message(const std::string& bytes)
     return message;
 }
 
-int serve_image_fetch(const std::vector<std::string>& arguments)
+int serve_image_fetch()
 {
     if (!sandbox::begin_started_program("container-mcp's fetcher of images", "container-mcp", SIGKILL)) return 2;
     const unique_fd server(sandbox::starters_socket);
     try {
-        const auto options = read_options(arguments);
+        const auto options = sandbox::decoded<fetcher_options>(sandbox::read_starters_input());
         set_variables(options.variables);
         prepare_to_add();
         const auto name = sandbox::await_packet_or_end(server.get()).bytes;

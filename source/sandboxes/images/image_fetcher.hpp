@@ -1,5 +1,7 @@
 #pragma once
 
+#include "wire/program_starter.hpp"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -7,7 +9,7 @@
 
 namespace cmcp {
 
-/// The command line of a process that fetches one image for the server. The server, which may be confined, names the
+/// What a process is told that fetches one image for the server. The server, which may be confined, names the
 /// image; everything else is decided here, before the server hears a client.
 struct fetcher_options {
     std::string store;                   ///< SANDBOX_ROOT/images
@@ -18,7 +20,9 @@ struct fetcher_options {
 };
 
 inline constexpr const char* fetcher_role = "--image-fetcher";  ///< the first argument
-std::vector<std::string> arguments_of(const fetcher_options& options);
+
+/// The program at `path`, container-mcp, as a fetcher. The options are its input: a proxy's password may be in them.
+sandbox::startable_program fetcher_program(const std::string& path, const fetcher_options& options);
 
 /// A packet of the fetcher to the server.
 struct fetch_message {
@@ -31,9 +35,9 @@ struct fetch_message {
 std::string encoded_message(const fetch_message& message);
 fetch_message decoded_message(const std::string& bytes);
 
-/// The life of the fetcher, with the arguments behind the role: takes the name of an image from the socket, fetches it
+/// The life of the fetcher: takes the name of an image from the socket, fetches it
 /// into the store and tells how that goes. The step of skopeo comes with a listening socket: its only way out, where an
 /// HTTP proxy is expected. Returns the exit code.
-int serve_image_fetch(const std::vector<std::string>& arguments);
+int serve_image_fetch();
 
 }  // namespace cmcp

@@ -65,7 +65,7 @@ sandbox::startable_program image_fetcher_program(const settings& config)
     options.variables = environment(config);
     // A server in its own mounts no longer sees where its program lies.
     static const std::string own_program = std::filesystem::read_symlink("/proc/self/exe").string();
-    return {own_program, arguments_of(options)};
+    return fetcher_program(own_program, options);
 }
 
 /// An image on its way; `changed` is notified with each step and at the end.
@@ -99,7 +99,7 @@ public:
         : socket_(executor)
     {
         auto [ours, theirs] = sandbox::packet_socket_pair();
-        process_ = sandbox::start_program(program.path, program.arguments, theirs.get());
+        process_ = sandbox::start_program(program, theirs.get());
         sandbox::send_packet(ours.get(), name);
         socket_.assign(ours.release());
     }
