@@ -34,7 +34,8 @@ struct browser_run : stage {
 
 }  // namespace
 
-TEST_CASE("a browser's largest process ends when all together need too much memory, and the browser goes on", "[run]")
+TEST_CASE("a browser's largest process ends when all together need too much memory, and the browser goes on",
+          "[run][measured]")
 {
     browser_run s(256ull << 20);
     const auto result = s.browse(R"py(
@@ -47,7 +48,7 @@ print("goes on"))py");
     CHECK(s.output.out == "-9\ngoes on\n");
 }
 
-TEST_CASE("a browser writes to memory only, executes nothing that it wrote, and reaches its ports", "[run]")
+TEST_CASE("a browser writes to memory only, executes nothing that it wrote, and reaches its ports", "[run][measured]")
 {
     browser_run s(256ull << 20);
     const auto result = s.browse(R"py(

@@ -229,7 +229,7 @@ TEST_CASE("a run with other doors than its cell's is refused", "[run][cell]")
     first.await_end();
 }
 
-TEST_CASE("doors are a lasting cell's alone, of 32 ports at most that are each another", "[run][cell]")
+TEST_CASE("doors are a lasting cell's alone, of 32 ports at most that are each another", "[run][cell][firejail]")
 {
     doors_stage s;
     const auto error_of = [&](std::vector<std::uint16_t> wanted, std::string cell) {

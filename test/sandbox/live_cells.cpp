@@ -85,7 +85,7 @@ struct python_stage : shared_stage {
 
 }  // namespace
 
-TEST_CASE("runs of a cell share processes, /tmp and the network's loopback", "[run][cell]")
+TEST_CASE("runs of a cell share processes, /tmp and the network's loopback", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -102,7 +102,7 @@ TEST_CASE("runs of a cell share processes, /tmp and the network's loopback", "[r
     CHECK(all[0].name == cell_name{"someone", "one"});
 }
 
-TEST_CASE("cells of other names and other principals are apart", "[run][cell]")
+TEST_CASE("cells of other names and other principals are apart", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -114,7 +114,7 @@ TEST_CASE("cells of other names and other principals are apart", "[run][cell]")
     CHECK(s.cells().size() == 3);
 }
 
-TEST_CASE("what a program leaves in its session hangs up, nohup and setsid live on", "[run][cell]")
+TEST_CASE("what a program leaves in its session hangs up, nohup and setsid live on", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -128,7 +128,7 @@ TEST_CASE("what a program leaves in its session hangs up, nohup and setsid live 
     CHECK(s.has_processes(0));
 }
 
-TEST_CASE("what outlives its run still connects, and its refused calls still fail as they did", "[run][cell]")
+TEST_CASE("what outlives its run still connects, and its refused calls still fail as they did", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -153,7 +153,7 @@ TEST_CASE("what outlives its run still connects, and its refused calls still fai
     CHECK(s.output.out == "connected -1 EPERM\n");
 }
 
-TEST_CASE("the launcher listens to calls of what outlives its run for as long as that lives", "[run][cell]")
+TEST_CASE("the launcher listens to calls of what outlives its run for as long as that lives", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -172,7 +172,7 @@ TEST_CASE("the launcher listens to calls of what outlives its run for as long as
     CHECK(listeners_of(s.backend.launcher_pid()) <= stand_by);
 }
 
-TEST_CASE("the end of a run in time ends its session alone", "[run][cell]")
+TEST_CASE("the end of a run in time ends its session alone", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -186,7 +186,7 @@ TEST_CASE("the end of a run in time ends its session alone", "[run][cell]")
     CHECK(s.output.out.find("sleep 1000") != std::string::npos);
 }
 
-TEST_CASE("a cancelled fork bomb in a cell ends and leaves the cell to others", "[run][cell]")
+TEST_CASE("a cancelled fork bomb in a cell ends and leaves the cell to others", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -200,7 +200,7 @@ TEST_CASE("a cancelled fork bomb in a cell ends and leaves the cell to others", 
     CHECK(s.output.out == "serves\n");
 }
 
-TEST_CASE("refused calls are told to the run that made them", "[run][cell]")
+TEST_CASE("refused calls are told to the run that made them", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -211,7 +211,7 @@ TEST_CASE("refused calls are told to the run that made them", "[run][cell]")
     CHECK(s.run_in("true").denied.empty());
 }
 
-TEST_CASE("the first process of a cell outlives what its inmates do to it", "[run][cell]")
+TEST_CASE("the first process of a cell outlives what its inmates do to it", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -228,7 +228,7 @@ TEST_CASE("the first process of a cell outlives what its inmates do to it", "[ru
 }
 
 // The process that stands by may serve one start more; its place is taken then.
-TEST_CASE("a start that cannot fork says so", "[run][cell]")
+TEST_CASE("a start that cannot fork says so", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -254,7 +254,7 @@ TEST_CASE("a start that cannot fork says so", "[run][cell]")
     CHECK(full.await_end().why == cause::cancelled);
 }
 
-TEST_CASE("a cell that breaks its memory limit ends with every run in it", "[run][cell]")
+TEST_CASE("a cell that breaks its memory limit ends with every run in it", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -271,7 +271,7 @@ TEST_CASE("a cell that breaks its memory limit ends with every run in it", "[run
     CHECK(s.run_in("echo serves").why == cause::exited);
 }
 
-TEST_CASE("a cell ends when it is told to, with its runs", "[run][cell]")
+TEST_CASE("a cell ends when it is told to, with its runs", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -287,7 +287,7 @@ TEST_CASE("a cell ends when it is told to, with its runs", "[run][cell]")
     CHECK(s.output.out == "0\n");
 }
 
-TEST_CASE("a program that cannot be started in a cell says why", "[run][cell]")
+TEST_CASE("a program that cannot be started in a cell says why", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -305,7 +305,7 @@ TEST_CASE("a program that cannot be started in a cell says why", "[run][cell]")
     CHECK(s.output.out == "input value\n/tmp\n");
 }
 
-TEST_CASE("a cell is in one workspace", "[run][cell]")
+TEST_CASE("a cell is in one workspace", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -318,7 +318,7 @@ TEST_CASE("a cell is in one workspace", "[run][cell]")
     CHECK(s.output.out == "mine\n");
 }
 
-TEST_CASE("a run that floods its output does not keep a cell from others", "[run][cell]")
+TEST_CASE("a run that floods its output does not keep a cell from others", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -332,7 +332,7 @@ TEST_CASE("a run that floods its output does not keep a cell from others", "[run
     CHECK(other.await_end().why == cause::cancelled);
 }
 
-TEST_CASE("a cell ends with its launcher", "[run][cell]")
+TEST_CASE("a cell ends with its launcher", "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -345,7 +345,7 @@ TEST_CASE("a cell ends with its launcher", "[run][cell]")
     CHECK(s.output.out == "0\n");
 }
 
-TEST_CASE("clones of a loaded interpreter share a cell with shells", "[run][cell]")
+TEST_CASE("clones of a loaded interpreter share a cell with shells", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -367,7 +367,8 @@ TEST_CASE("clones of a loaded interpreter share a cell with shells", "[run][cell
     CHECK(s.run_now(s.python_in_cell("os.abort()")).signal == SIGABRT);
 }
 
-TEST_CASE("after a shell another is held in the cell, and is confined and told what to do as any other", "[run][cell]")
+TEST_CASE("after a shell another is held in the cell, and is confined and told what to do as any other",
+          "[run][measured][cell]")
 {
     if (under_firejail()) return;
     shared_stage s;
@@ -406,7 +407,7 @@ TEST_CASE("after a shell another is held in the cell, and is confined and told w
 }
 
 TEST_CASE("a cell from before the interpreter was loaded gives way to one with it, unless a run has left something",
-          "[run][cell]")
+          "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s(launcher_with_interpreter(), false);
@@ -429,7 +430,7 @@ TEST_CASE("a cell from before the interpreter was loaded gives way to one with i
     CHECK(run_in("two", "pass").prepared);
 }
 
-TEST_CASE("a clone in a cell that leaves processes behind, or had children, tells so", "[run][cell]")
+TEST_CASE("a clone in a cell that leaves processes behind, or had children, tells so", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -448,7 +449,7 @@ TEST_CASE("a clone in a cell that leaves processes behind, or had children, tell
     CHECK(s.has_processes(0));
 }
 
-TEST_CASE("a clone in a cell is confined before its code begins", "[run][cell]")
+TEST_CASE("a clone in a cell is confined before its code begins", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -467,7 +468,7 @@ TEST_CASE("a clone in a cell is confined before its code begins", "[run][cell]")
     CHECK(s.run_in("true").denied.empty());
 }
 
-TEST_CASE("a clone in a cell that is too late ends alone", "[run][cell]")
+TEST_CASE("a clone in a cell that is too late ends alone", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -480,7 +481,7 @@ TEST_CASE("a clone in a cell that is too late ends alone", "[run][cell]")
     CHECK(s.has_processes(1));
 }
 
-TEST_CASE("arguments longer than a packet reach a clone", "[run][cell]")
+TEST_CASE("arguments longer than a packet reach a clone", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -496,7 +497,7 @@ TEST_CASE("arguments longer than a packet reach a clone", "[run][cell]")
     }
 }
 
-TEST_CASE("starts that wait for a cell's first process end with the cell", "[run][cell]")
+TEST_CASE("starts that wait for a cell's first process end with the cell", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     python_stage s;
@@ -508,7 +509,7 @@ TEST_CASE("starts that wait for a cell's first process end with the cell", "[run
     CHECK(s.run_now(s.python_in_cell("print(1)")).prepared);
 }
 
-TEST_CASE("a start that is cancelled before a clone has come for it leaves no process", "[run][cell]")
+TEST_CASE("a start that is cancelled before a clone has come for it leaves no process", "[run][measured][cell]")
 {
     if (!has_interpreter()) return;
     auto options = launcher_with_interpreter();
@@ -533,7 +534,7 @@ TEST_CASE("a start that is cancelled before a clone has come for it leaves no pr
     CHECK(left_nothing);
 }
 
-TEST_CASE("Firejail has no lasting cells and says so", "[run][cell]")
+TEST_CASE("Firejail has no lasting cells and says so", "[run][measured][cell][firejail]")
 {
     if (!under_firejail()) return;
     shared_stage s;

@@ -7,7 +7,7 @@
 
 namespace cmcp::sandbox::test {
 
-TEST_CASE("a run's output and exit code come back", "[run]")
+TEST_CASE("a run's output and exit code come back", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("echo hello; exit 7"));
@@ -19,7 +19,7 @@ TEST_CASE("a run's output and exit code come back", "[run]")
     CHECK(result.peak_memory > 0);
 }
 
-TEST_CASE("Python runs", "[run]")
+TEST_CASE("Python runs", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.python("import os, json; print(json.dumps([os.getcwd(), os.getuid()]))"));
@@ -27,7 +27,7 @@ TEST_CASE("Python runs", "[run]")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("standard output and standard error are kept apart", "[run]")
+TEST_CASE("standard output and standard error are kept apart", "[run][measured]")
 {
     stage s;
     s.run(s.bash("echo out; echo err >&2; echo again > /dev/stdout; echo fault > /dev/stderr"));
@@ -35,7 +35,7 @@ TEST_CASE("standard output and standard error are kept apart", "[run]")
     CHECK(s.output.err == "err\nfault\n");
 }
 
-TEST_CASE("a signal is reported as a shell reports it", "[run]")
+TEST_CASE("a signal is reported as a shell reports it", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("kill -SEGV $$"));
@@ -44,7 +44,7 @@ TEST_CASE("a signal is reported as a shell reports it", "[run]")
     CHECK(result.exit_code == 128 + SIGSEGV);
 }
 
-TEST_CASE("standard input is what the request says, and empty otherwise", "[run]")
+TEST_CASE("standard input is what the request says, and empty otherwise", "[run][measured]")
 {
     stage s;
     auto fed = s.bash("cat");
@@ -56,7 +56,7 @@ TEST_CASE("standard input is what the request says, and empty otherwise", "[run]
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("a script of any size arrives as descriptor 3", "[run]")
+TEST_CASE("a script of any size arrives as descriptor 3", "[run][measured]")
 {
     stage s;
     auto wanted = s.request({"/usr/bin/python3", "/dev/fd/3"});
@@ -65,7 +65,7 @@ TEST_CASE("a script of any size arrives as descriptor 3", "[run]")
     CHECK(s.output.out == "started\nended\n");
 }
 
-TEST_CASE("code that is longer than a packet arrives whole", "[run]")
+TEST_CASE("code that is longer than a packet arrives whole", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("# " + std::string(100'000, 'x') + "\necho long"));
@@ -73,7 +73,7 @@ TEST_CASE("code that is longer than a packet arrives whole", "[run]")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("what is written to descriptor 4 becomes the result", "[run]")
+TEST_CASE("what is written to descriptor 4 becomes the result", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("printf 42 >&4; echo printed");
@@ -83,14 +83,14 @@ TEST_CASE("what is written to descriptor 4 becomes the result", "[run]")
     CHECK(s.output.out == "printed\n");
 }
 
-TEST_CASE("no other descriptors are open in a run", "[run]")
+TEST_CASE("no other descriptors are open in a run", "[run][measured]")
 {
     stage s;
     s.run(s.bash("ls /proc/self/fd | wc -l"));
     CHECK(s.output.out == "4\n");  // 0, 1, 2 and the folder that ls reads
 }
 
-TEST_CASE("the environment is the fixed small one and what the request adds", "[run]")
+TEST_CASE("the environment is the fixed small one and what the request adds", "[run][measured]")
 {
     stage s;
     auto wanted = s.request({"/usr/bin/env"});
@@ -101,7 +101,7 @@ TEST_CASE("the environment is the fixed small one and what the request adds", "[
                               "LOGNAME=sandbox\nCOLOR=blue\n");
 }
 
-TEST_CASE("the workspace is shared with the host and belongs to its owner there", "[run]")
+TEST_CASE("the workspace is shared with the host and belongs to its owner there", "[run][measured]")
 {
     stage s;
     std::ofstream(s.workspace.path + "/in.txt") << "from outside";
@@ -118,7 +118,7 @@ TEST_CASE("the workspace is shared with the host and belongs to its owner there"
     CHECK(folder.st_uid == file.st_uid);
 }
 
-TEST_CASE("the working folder is the workspace unless the request names another", "[run]")
+TEST_CASE("the working folder is the workspace unless the request names another", "[run][measured]")
 {
     stage s;
     s.run(s.bash("pwd; mkdir -p sub"));
@@ -129,7 +129,7 @@ TEST_CASE("the working folder is the workspace unless the request names another"
     CHECK(s.output.out == s.inside + "/sub\n");
 }
 
-TEST_CASE("the workspace is mounted where the request says", "[run]")
+TEST_CASE("the workspace is mounted where the request says", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("pwd; touch here; echo $HOME");
@@ -140,14 +140,14 @@ TEST_CASE("the workspace is mounted where the request says", "[run]")
     CHECK(std::filesystem::exists(s.workspace.path + "/here"));
 }
 
-TEST_CASE("large output arrives whole", "[run]")
+TEST_CASE("large output arrives whole", "[run][measured]")
 {
     stage s;
     s.run(s.bash("head -c 20000000 /dev/zero | tr '\\0' x"));
     CHECK(s.output.out.size() == 20'000'000);
 }
 
-TEST_CASE("a run finds its workspace by the name that it has inside", "[run]")
+TEST_CASE("a run finds its workspace by the name that it has inside", "[run][measured]")
 {
     stage s;
     std::filesystem::create_directory(s.workspace.path + "/deep");

@@ -79,7 +79,7 @@ TEST_CASE(
     CHECK(::fcntl(number, F_GETFD) >= 0);
 }
 
-TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[run]")
+TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[run][measured]")
 {
     if (not_held("Firejail's own filter refuses calls before anybody can hear of them")) return;
     stage s;
@@ -95,7 +95,7 @@ TEST_CASE("refused calls are named, fail with EPERM and do not end the run", "[r
     CHECK(s.output.out == "-1 1\n");
 }
 
-TEST_CASE("a run that is refused nothing has nothing denied", "[run]")
+TEST_CASE("a run that is refused nothing has nothing denied", "[run][measured]")
 {
     stage s;
     const auto result =
@@ -107,7 +107,7 @@ TEST_CASE("a run that is refused nothing has nothing denied", "[run]")
     CHECK(result.denied.empty());
 }
 
-TEST_CASE("a call of a foreign architecture ends the run and is named", "[run]")
+TEST_CASE("a call of a foreign architecture ends the run and is named", "[run][measured]")
 {
     if (not_held("Firejail's own filter refuses calls before anybody can hear of them")) return;
     stage s;
@@ -131,7 +131,7 @@ TEST_CASE("a call of a foreign architecture ends the run and is named", "[run]")
 #endif
 }
 
-TEST_CASE("the destination of a connection that cannot be made is named", "[run]")
+TEST_CASE("the destination of a connection that cannot be made is named", "[run][measured]")
 {
     stage s;
     const auto result = s.run(
@@ -144,7 +144,7 @@ TEST_CASE("the destination of a connection that cannot be made is named", "[run]
     CHECK(denies(result, "the sandbox has no network"));
 }
 
-TEST_CASE("a name look-up is told as one, and connections inside are not told at all", "[run]")
+TEST_CASE("a name look-up is told as one, and connections inside are not told at all", "[run][measured]")
 {
     stage s;
     const auto looked_up =
@@ -162,7 +162,7 @@ TEST_CASE("a name look-up is told as one, and connections inside are not told at
     CHECK(inside.denied.empty());
 }
 
-TEST_CASE("a run that tries refused calls without end disturbs no other", "[run]")
+TEST_CASE("a run that tries refused calls without end disturbs no other", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(library + "while True: libc.unshare(0x20000)");
@@ -174,7 +174,7 @@ TEST_CASE("a run that tries refused calls without end disturbs no other", "[run]
     CHECK(s.output.out == "well\n");
 }
 
-TEST_CASE("a program that dies because no more processes may be started is told so", "[run]")
+TEST_CASE("a program that dies because no more processes may be started is told so", "[run][measured]")
 {
     stage s;
     // The program waits after its first failed fork, because the watchdog counts processes only at intervals.
@@ -228,7 +228,7 @@ TEST_CASE("every cause comes of its own evidence")
     CHECK(run_result().why == cause::setup_failed);
 }
 
-TEST_CASE("the processor time of a run that was ended is told", "[run]")
+TEST_CASE("the processor time of a run that was ended is told", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("while :; do :; done & while :; do :; done");
@@ -238,7 +238,7 @@ TEST_CASE("the processor time of a run that was ended is told", "[run]")
     CHECK(result.cpu >= std::chrono::milliseconds(50));
 }
 
-TEST_CASE("wall time, processor time and memory of a run are told", "[run]")
+TEST_CASE("wall time, processor time and memory of a run are told", "[run][measured]")
 {
     stage s;
     const auto result =
@@ -250,7 +250,7 @@ TEST_CASE("wall time, processor time and memory of a run are told", "[run]")
     CHECK(result.peak_memory < 200 << 20);
 }
 
-TEST_CASE("processes of a run talk through pairs of sockets", "[run]")
+TEST_CASE("processes of a run talk through pairs of sockets", "[run][measured]")
 {
     stage s;
     s.run(

@@ -7,7 +7,7 @@
 
 namespace cmcp::sandbox::test {
 
-TEST_CASE("only the small root is visible", "[run]")
+TEST_CASE("only the small root is visible", "[run][measured]")
 {
     stage s;
     if (under_firejail()) {
@@ -29,7 +29,7 @@ TEST_CASE("only the small root is visible", "[run]")
           "/run/container-mcp/python/tools.py\n");
 }
 
-TEST_CASE("accounts and keys of the host are not visible", "[run]")
+TEST_CASE("accounts and keys of the host are not visible", "[run][measured]")
 {
     stage s;
     s.run(s.bash(
@@ -38,7 +38,7 @@ TEST_CASE("accounts and keys of the host are not visible", "[run]")
     CHECK(s.output.out == (under_firejail() ? "2\n" + user_inside() + "\n" : "sandbox nobody 2\nsandbox\n"));
 }
 
-TEST_CASE("files of the host outside the workspace are not visible", "[run]")
+TEST_CASE("files of the host outside the workspace are not visible", "[run][measured]")
 {
     stage s;
     std::ofstream("/tmp/cmcp-secret-of-the-host") << "secret";
@@ -48,7 +48,7 @@ TEST_CASE("files of the host outside the workspace are not visible", "[run]")
     CHECK(s.output.out == "0\n");
 }
 
-TEST_CASE("the system is read-only in a run", "[run]")
+TEST_CASE("the system is read-only in a run", "[run][measured]")
 {
     stage s;
     s.run(
@@ -59,7 +59,7 @@ TEST_CASE("the system is read-only in a run", "[run]")
     CHECK(s.output.out.find("written") == std::string::npos);
 }
 
-TEST_CASE("a run has no capabilities and an ordinary user", "[run]")
+TEST_CASE("a run has no capabilities and an ordinary user", "[run][measured]")
 {
     stage s;
     s.run(
@@ -69,7 +69,7 @@ TEST_CASE("a run has no capabilities and an ordinary user", "[run]")
                               "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 }
 
-TEST_CASE("a run sees only its own processes", "[run]")
+TEST_CASE("a run sees only its own processes", "[run][measured]")
 {
     stage s;
     s.run(s.python(
@@ -80,7 +80,7 @@ TEST_CASE("a run sees only its own processes", "[run]")
     CHECK(s.output.out.starts_with(under_firejail() ? "['" : "[]\nTrue"));
 }
 
-TEST_CASE("a server on the host's loopback cannot be reached", "[run]")
+TEST_CASE("a server on the host's loopback cannot be reached", "[run][measured]")
 {
     const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -95,7 +95,7 @@ TEST_CASE("a server on the host's loopback cannot be reached", "[run]")
     CHECK(s.output.out.starts_with("refused\n"));
 }
 
-TEST_CASE("a run has a loopback of its own", "[run]")
+TEST_CASE("a run has a loopback of its own", "[run][measured]")
 {
     stage s;
     s.run(s.python(
@@ -104,7 +104,7 @@ TEST_CASE("a run has a loopback of its own", "[run]")
     CHECK(s.output.out == "connected\n");
 }
 
-TEST_CASE("/proc tells of the run's own memory and processors, and of nothing else of the machine", "[run]")
+TEST_CASE("/proc tells of the run's own memory and processors, and of nothing else of the machine", "[run][measured]")
 {
     if (not_held("Firejail shows or hides what the machine's /proc has, but puts nothing in its place")) return;
     stage s;
@@ -129,7 +129,7 @@ TEST_CASE("/proc tells of the run's own memory and processors, and of nothing el
     CHECK(s.output.out == "True True\n");
 }
 
-TEST_CASE("runs with other limits are shown other figures", "[run]")
+TEST_CASE("runs with other limits are shown other figures", "[run][measured]")
 {
     if (not_held("Firejail puts nothing in the place of the machine's figures")) return;
     stage s;
@@ -141,7 +141,7 @@ TEST_CASE("runs with other limits are shown other figures", "[run]")
     }
 }
 
-TEST_CASE("process 1 cannot be signalled and shows nothing", "[run]")
+TEST_CASE("process 1 cannot be signalled and shows nothing", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("kill -TERM 1; kill -KILL 1; kill -STOP 1; cat /proc/1/environ; echo alive"));
@@ -149,7 +149,7 @@ TEST_CASE("process 1 cannot be signalled and shows nothing", "[run]")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("a run that kills everything it can still ends as it says", "[run]")
+TEST_CASE("a run that kills everything it can still ends as it says", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("sleep 50 & kill -9 -1; exit 5"));
@@ -157,7 +157,7 @@ TEST_CASE("a run that kills everything it can still ends as it says", "[run]")
     CHECK(result.why == cause::exited);
 }
 
-TEST_CASE("namespaces cannot be made inside a run", "[run]")
+TEST_CASE("namespaces cannot be made inside a run", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("unshare -U true 2>/dev/null || echo refused"));
@@ -165,7 +165,7 @@ TEST_CASE("namespaces cannot be made inside a run", "[run]")
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("with an allow-list only listed programs exist", "[run]")
+TEST_CASE("with an allow-list only listed programs exist", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("ls /usr/bin | tr '\\n' ' '; /usr/bin/id; id; exit 0");
@@ -180,7 +180,7 @@ TEST_CASE("with an allow-list only listed programs exist", "[run]")
     CHECK(s.output.err.find("id: command not found") != std::string::npos);
 }
 
-TEST_CASE("with an allow-list nothing writable can be executed", "[run]")
+TEST_CASE("with an allow-list nothing writable can be executed", "[run][measured]")
 {
     stage s;
     auto wanted =
@@ -192,7 +192,7 @@ TEST_CASE("with an allow-list nothing writable can be executed", "[run]")
     CHECK(s.output.err.find("ermission denied") != std::string::npos);
 }
 
-TEST_CASE("Python runs under an allow-list that does not name it, as the interpreter of the run", "[run]")
+TEST_CASE("Python runs under an allow-list that does not name it, as the interpreter of the run", "[run][measured]")
 {
     stage s;
     auto wanted = s.python("import json, ssl, sqlite3, os; print(os.listdir('.'))");
@@ -203,7 +203,7 @@ TEST_CASE("Python runs under an allow-list that does not name it, as the interpr
     CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("the probe finds the layers on", "[run]")
+TEST_CASE("the probe finds the layers on", "[run][measured]")
 {
     stage s;
     const layers probed = cmcp::test::run_coroutine(s.io, s.backend.probe());

@@ -103,7 +103,7 @@ std::size_t open_descriptors()
 
 }  // namespace
 
-TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "[run]")
+TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "[run][measured]")
 {
     stage s;
     first_output output(s.io);
@@ -120,7 +120,7 @@ TEST_CASE("cancelling a run ends its whole tree before the coroutine returns", "
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a run that floods its output leaves turns to others", "[run]")
+TEST_CASE("a run that floods its output leaves turns to others", "[run][measured]")
 {
     stage s;
     slow_output output(s.io);
@@ -134,7 +134,7 @@ TEST_CASE("a run that floods its output leaves turns to others", "[run]")
     CHECK(output.most <= 192 * 1024);
 }
 
-TEST_CASE("a process left in the background is gone when the run returns", "[run]")
+TEST_CASE("a process left in the background is gone when the run returns", "[run][measured]")
 {
     stage s;
     const std::string mark = marker("2");
@@ -145,7 +145,7 @@ TEST_CASE("a process left in the background is gone when the run returns", "[run
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a run that closes its output goes on to its end", "[run]")
+TEST_CASE("a run that closes its output goes on to its end", "[run][measured]")
 {
     stage s;
     const auto result = s.run(s.bash("exec >&- 2>&-; echo x > file; exit 3"));
@@ -153,7 +153,7 @@ TEST_CASE("a run that closes its output goes on to its end", "[run]")
     CHECK(fs::exists(s.workspace.path + "/file"));
 }
 
-TEST_CASE("a program that does not exist is a failed set-up with a sentence", "[run]")
+TEST_CASE("a program that does not exist is a failed set-up with a sentence", "[run][measured]")
 {
     stage s;
     capture output;
@@ -163,7 +163,7 @@ TEST_CASE("a program that does not exist is a failed set-up with a sentence", "[
     CHECK(result.error.find("does not exist inside the sandbox") != std::string::npos);
 }
 
-TEST_CASE("a missing workspace or working folder is a failed set-up with a sentence", "[run]")
+TEST_CASE("a missing workspace or working folder is a failed set-up with a sentence", "[run][measured]")
 {
     stage s;
     capture output;
@@ -179,7 +179,7 @@ TEST_CASE("a missing workspace or working folder is a failed set-up with a sente
     CHECK(result.error.find("working folder /absent") != std::string::npos);
 }
 
-TEST_CASE("when the launcher dies its runs fail with a sentence and the next run works", "[run]")
+TEST_CASE("when the launcher dies its runs fail with a sentence and the next run works", "[run][measured]")
 {
     stage s;
     first_output output(s.io);
@@ -197,7 +197,7 @@ TEST_CASE("when the launcher dies its runs fail with a sentence and the next run
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("a launcher that died while idle is replaced", "[run]")
+TEST_CASE("a launcher that died while idle is replaced", "[run][measured]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -230,7 +230,7 @@ TEST_CASE("a backend ends its launcher and what it runs")
     CHECK(processes_with(mark) == 0);
 }
 
-TEST_CASE("an idle backend is no work for the io_context", "[run]")
+TEST_CASE("an idle backend is no work for the io_context", "[run][measured]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -239,7 +239,7 @@ TEST_CASE("an idle backend is no work for the io_context", "[run]")
     CHECK(s.io.stopped());
 }
 
-TEST_CASE("many runs at once get their own output and leave nothing open", "[run]")
+TEST_CASE("many runs at once get their own output and leave nothing open", "[run][measured]")
 {
     stage s;
     s.run(s.bash("true"));
@@ -260,7 +260,7 @@ TEST_CASE("many runs at once get their own output and leave nothing open", "[run
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("the launcher keeps nothing of the runs that have ended", "[run]")
+TEST_CASE("the launcher keeps nothing of the runs that have ended", "[run][measured]")
 {
     stage s;
     s.run(s.bash("true"));  // after its first run the launcher has closed its /proc entry to others

@@ -4,7 +4,7 @@
 
 namespace cmcp::sandbox::test {
 
-TEST_CASE("a timeout ends the run and keeps what it printed", "[run]")
+TEST_CASE("a timeout ends the run and keeps what it printed", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("echo early; sleep 60; echo late");
@@ -15,7 +15,7 @@ TEST_CASE("a timeout ends the run and keeps what it printed", "[run]")
     CHECK(s.output.out == "early\n");
 }
 
-TEST_CASE("a run that stops itself ends at its timeout", "[run]")
+TEST_CASE("a run that stops itself ends at its timeout", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("echo before; kill -STOP $$; echo after");
@@ -25,7 +25,7 @@ TEST_CASE("a run that stops itself ends at its timeout", "[run]")
     CHECK(s.output.out == "before\n");
 }
 
-TEST_CASE("a program that takes too much processor time is ended", "[run]")
+TEST_CASE("a program that takes too much processor time is ended", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("while :; do :; done");
@@ -36,7 +36,7 @@ TEST_CASE("a program that takes too much processor time is ended", "[run]")
     CHECK(result.cpu >= std::chrono::milliseconds(500));
 }
 
-TEST_CASE("a program that ignores the processor time signal is ended too", "[run]")
+TEST_CASE("a program that ignores the processor time signal is ended too", "[run][measured]")
 {
     stage s;
     auto wanted = s.python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass");
@@ -45,7 +45,7 @@ TEST_CASE("a program that ignores the processor time signal is ended too", "[run
     CHECK(s.run(std::move(wanted)).why == cause::cpu_limit);
 }
 
-TEST_CASE("one Python process that asks for too much memory gets a MemoryError", "[run]")
+TEST_CASE("one Python process that asks for too much memory gets a MemoryError", "[run][measured]")
 {
     stage s;
     auto wanted = s.python("try:\n  x = bytearray(400 << 20)\nexcept MemoryError:\n  print('refused')");
@@ -55,7 +55,7 @@ TEST_CASE("one Python process that asks for too much memory gets a MemoryError",
     CHECK(result.why == cause::exited);
 }
 
-TEST_CASE("processes that together use too much memory are ended", "[run]")
+TEST_CASE("processes that together use too much memory are ended", "[run][measured]")
 {
     stage s;
     auto wanted =
@@ -66,7 +66,7 @@ TEST_CASE("processes that together use too much memory are ended", "[run]")
     CHECK(result.peak_memory > 100 << 20);
 }
 
-TEST_CASE("memory that processes share counts once", "[run]")
+TEST_CASE("memory that processes share counts once", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -78,7 +78,7 @@ TEST_CASE("memory that processes share counts once", "[run]")
     CHECK(s.output.out == "done\n");
 }
 
-TEST_CASE("processes whose first thread has ended count like others", "[run]")
+TEST_CASE("processes whose first thread has ended count like others", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -95,7 +95,7 @@ TEST_CASE("processes whose first thread has ended count like others", "[run]")
     CHECK(result.peak_memory > 100 << 20);
 }
 
-TEST_CASE("memory that is lent to a child until it executes a program counts once", "[run]")
+TEST_CASE("memory that is lent to a child until it executes a program counts once", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -109,7 +109,7 @@ TEST_CASE("memory that is lent to a child until it executes a program counts onc
     CHECK(s.output.out == "done\n");
 }
 
-TEST_CASE("the peak is true within a tenth, and counts pages once that processes share", "[run]")
+TEST_CASE("the peak is true within a tenth, and counts pages once that processes share", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -122,7 +122,7 @@ TEST_CASE("the peak is true within a tenth, and counts pages once that processes
     CHECK(result.peak_memory < held + held / 10);
 }
 
-TEST_CASE("anonymous shared memory counts as memory of the run", "[run]")
+TEST_CASE("anonymous shared memory counts as memory of the run", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -132,7 +132,7 @@ TEST_CASE("anonymous shared memory counts as memory of the run", "[run]")
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
-TEST_CASE("what waits in sockets counts as memory of the run", "[run]")
+TEST_CASE("what waits in sockets counts as memory of the run", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -144,7 +144,7 @@ TEST_CASE("what waits in sockets counts as memory of the run", "[run]")
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
-TEST_CASE("memory that nothing could count is refused: System V, and files without a name", "[run]")
+TEST_CASE("memory that nothing could count is refused: System V, and files without a name", "[run][measured]")
 {
     stage s;
     if (is_on(s, "memory")) return;
@@ -154,7 +154,7 @@ TEST_CASE("memory that nothing could count is refused: System V, and files witho
     CHECK(s.output.out == "-1 -1 -1\n");
 }
 
-TEST_CASE("a cgroup counts memory that no process maps: System V, and files without a name", "[run]")
+TEST_CASE("a cgroup counts memory that no process maps: System V, and files without a name", "[run][measured]")
 {
     const std::string code = GENERATE(
         "import os, time\nfor i in range(10): os.write(os.memfd_create('x'), bytes(30 << 20))\ntime.sleep(20)",
@@ -168,7 +168,7 @@ TEST_CASE("a cgroup counts memory that no process maps: System V, and files with
     CHECK(s.run(std::move(wanted)).why == cause::memory_limit);
 }
 
-TEST_CASE("a file larger than the memory limit can be written and read", "[run]")
+TEST_CASE("a file larger than the memory limit can be written and read", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("head -c 200M /dev/zero > big; cat big big | wc -c");
@@ -178,7 +178,7 @@ TEST_CASE("a file larger than the memory limit can be written and read", "[run]"
     CHECK(s.output.out == std::to_string(400 << 20) + "\n");
 }
 
-TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run]")
+TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run][measured]")
 {
     stage s;
     auto wanted = s.bash("bomb() { bomb | bomb & }; bomb; sleep 20");
@@ -189,7 +189,7 @@ TEST_CASE("a fork bomb is bounded and gone after its timeout", "[run]")
     CHECK(s.output.err.find("Resource temporarily unavailable") != std::string::npos);
 }
 
-TEST_CASE("no more processes than allowed can exist", "[run]")
+TEST_CASE("no more processes than allowed can exist", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(
@@ -201,7 +201,7 @@ TEST_CASE("no more processes than allowed can exist", "[run]")
     CHECK(result.why == cause::exited);
 }
 
-TEST_CASE("a file that grows too large ends the program", "[run]")
+TEST_CASE("a file that grows too large ends the program", "[run][measured]")
 {
     stage s;
     auto wanted = s.request({"/usr/bin/dd", "if=/dev/zero", "of=big", "bs=1M", "count=8"});
@@ -211,7 +211,7 @@ TEST_CASE("a file that grows too large ends the program", "[run]")
     CHECK(std::filesystem::file_size(s.workspace.path + "/big") == 1 << 20);
 }
 
-TEST_CASE("the temporary folders are bounded", "[run]")
+TEST_CASE("the temporary folders are bounded", "[run][measured]")
 {
     if (not_held("Firejail sets no size for /tmp: what is there counts as memory")) return;
     stage s;
@@ -222,7 +222,7 @@ TEST_CASE("the temporary folders are bounded", "[run]")
     CHECK(s.output.out == "1048576\n1048576\n");
 }
 
-TEST_CASE("a program that prints without end is ended after its share", "[run]")
+TEST_CASE("a program that prints without end is ended after its share", "[run][measured]")
 {
     stage s;
     auto wanted = s.request({"/usr/bin/yes"});
@@ -232,7 +232,7 @@ TEST_CASE("a program that prints without end is ended after its share", "[run]")
     CHECK(s.output.out.size() == 1 << 20);
 }
 
-TEST_CASE("open files are bounded", "[run]")
+TEST_CASE("open files are bounded", "[run][measured]")
 {
     stage s;
     auto wanted = s.python(

@@ -84,7 +84,7 @@ const char* const until_over = "while not os.path.exists('over'): time.sleep(0.0
 
 }  // namespace
 
-TEST_CASE("memory that the kernel keeps for a run ends the run or is refused, whatever keeps it", "[run]")
+TEST_CASE("memory that the kernel keeps for a run ends the run or is refused, whatever keeps it", "[run][measured]")
 {
     const std::string library =
         "import ctypes, mmap, os, time\nlibc = ctypes.CDLL(None, use_errno=True)\nn = ctypes.c_long\n"
@@ -112,7 +112,7 @@ TEST_CASE("memory that the kernel keeps for a run ends the run or is refused, wh
     CHECK((result.why == cause::memory_limit || s.output.out == "refused\n"));
 }
 
-TEST_CASE("callers share the processors equally, however many processes each has", "[run][cold][cgroups]")
+TEST_CASE("callers share the processors equally, however many processes each has", "[run][measured][cold][cgroups]")
 {
     stage s;
     if (!is_on(s, "cpu")) {
@@ -144,7 +144,7 @@ TEST_CASE("callers share the processors equally, however many processes each has
 }
 
 TEST_CASE("a caller has at most three quarters of the machine, also where no group around has a limit",
-          "[run][cgroups]")
+          "[run][measured][cgroups]")
 {
     stage s;
     if (!is_on(s, "memory")) {
@@ -171,7 +171,7 @@ TEST_CASE("a caller has at most three quarters of the machine, also where no gro
     CHECK(limits > 0);
 }
 
-TEST_CASE("page tables that take long to be measured do not keep the launcher from its other runs", "[run]")
+TEST_CASE("page tables that take long to be measured do not keep the launcher from its other runs", "[run][measured]")
 {
     auto options = launcher_under_test();
     options.launcher.use_cgroups = false;
@@ -197,7 +197,7 @@ TEST_CASE("page tables that take long to be measured do not keep the launcher fr
     hostile.await_end();
 }
 
-TEST_CASE("where no more processes can be made runs go on, and only new ones are refused", "[run][cold]")
+TEST_CASE("where no more processes can be made runs go on, and only new ones are refused", "[run][measured][cold]")
 {
     bounded_processes room(12);
     if (!room.there()) {
@@ -225,7 +225,8 @@ TEST_CASE("where no more processes can be made runs go on, and only new ones are
     CHECK(s.backend.launcher_pid() == launcher);
 }
 
-TEST_CASE("a caller who makes all processes that it may leaves room for the runs of others", "[run][cold][cgroups]")
+TEST_CASE("a caller who makes all processes that it may leaves room for the runs of others",
+          "[run][measured][cold][cgroups]")
 {
     bounded_processes room(60);
     if (!room.there() || without_cgroups()) {
@@ -247,7 +248,7 @@ TEST_CASE("a caller who makes all processes that it may leaves room for the runs
     CHECK(greedy.await_end().why == cause::exited);
 }
 
-TEST_CASE("no group is left of a launcher, not even of one that was killed", "[run][cold]")
+TEST_CASE("no group is left of a launcher, not even of one that was killed", "[run][measured][cold]")
 {
     int first = 0, second = 0;
     {

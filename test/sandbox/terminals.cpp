@@ -299,7 +299,7 @@ TEST_CASE("a terminal may control a run whose outputs are apart", "[run][cell][t
     CHECK(run.out() == "24 80\nsaid\n");
 }
 
-TEST_CASE("a terminal without a lasting cell is refused", "[run][cell][terminal]")
+TEST_CASE("a terminal without a lasting cell is refused", "[run][cell][firejail][terminal]")
 {
     stage s;
     run_request request = s.bash("echo runs");
