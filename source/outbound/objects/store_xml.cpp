@@ -112,8 +112,7 @@ void xml_reader::parse(std::string_view piece, bool is_last)
         ::XML_Parse(parser, piece.data(), static_cast<int>(piece.size()), is_last ? XML_TRUE : XML_FALSE);
     if (reading_->refusal != nullptr) throw bad_xml(std::string("its XML ") + reading_->refusal);
     if (status != XML_STATUS_OK)
-        throw bad_xml("its XML is malformed (" + std::string(::XML_ErrorString(::XML_GetErrorCode(parser))) +
-                      " in line " + std::to_string(::XML_GetCurrentLineNumber(parser)) + ")");
+        throw bad_xml("its XML is malformed (" + std::string(::XML_ErrorString(::XML_GetErrorCode(parser))) + ")");
 }
 
 void xml_reader::take(std::string_view piece) { parse(piece, false); }

@@ -62,7 +62,8 @@ awaitable<json::object> list_prompts(catalogue& offered, served_request& call)
 
 awaitable<json::object> get_prompt(catalogue& offered, served_request& call)
 {
-    auto& wanted = known_prompt(offered, required_string(call.params, "name"));
+    const auto name = required_string(call.params, "name");
+    auto& wanted = known_prompt(offered, name);
     auto arguments = jsonrpc::without_nulls(optional_object(call.params, "arguments"));
     check_arguments(wanted.definition(), arguments);
     json::object result = co_await wanted.get(*call.context, std::move(arguments));
@@ -77,7 +78,8 @@ awaitable<json::object> complete_argument(catalogue& offered, served_request& ca
     const auto prefix = required_string(argument, "value");
     const auto type = required_string(reference, "type");
     if (type == "ref/prompt") {
-        const auto& wanted = known_prompt(offered, required_string(reference, "name"));
+        const auto prompt_name = required_string(reference, "name");
+        const auto& wanted = known_prompt(offered, prompt_name);
         co_return completion_of(wanted.complete(name, prefix));
     }
     if (type != "ref/resource")
