@@ -202,9 +202,8 @@ void workspace_ledger::note_end(key which, int folder, tree_bounds most)
 
 void workspace_ledger::note_run(key which, int folder, tree_bounds most)
 {
-    entry& of = at(which);
-    of.touched = true;
-    if (is_due(of, folder, most) || is_old(of)) begin(of, folder, most);
+    at(which).touched = true;
+    note_end(which, folder, most);
 }
 
 tree_bounds workspace_bounds(const run_limits& limits)
