@@ -98,7 +98,7 @@ awaitable<> ask_twice(directory_link& link, std::vector<std::vector<directory_re
 TEST_CASE("an answer comes to the one who asked, and one that does not come ends the connection")
 {
     place here;
-    directory_link link(here.io.get_executor(), here.address(), here.tls);
+    directory_link link(here.address(), here.tls);
     std::vector<std::vector<directory_reply>> got;
     std::string why;
     asio::co_spawn(here.io, here.answer({"+PONG\r\n", "$4\r\nmine\r\n"}), asio::detached);
@@ -113,7 +113,7 @@ TEST_CASE("an answer comes to the one who asked, and one that does not come ends
 TEST_CASE("a directory that refuses the password is away, and says why")
 {
     place here;
-    directory_link link(here.io.get_executor(), here.address(), here.tls);
+    directory_link link(here.address(), here.tls);
     std::string why;
     asio::co_spawn(here.io, here.answer({"-NOAUTH Authentication required.\r\n"}), asio::detached);
     here.run(connect_and_note(link, why));
@@ -125,7 +125,7 @@ TEST_CASE("where nobody listens, the directory is away")
     place here;
     const auto to = here.address();
     here.acceptor.close();
-    directory_link link(here.io.get_executor(), to, here.tls);
+    directory_link link(to, here.tls);
     std::string why;
     here.run(connect_and_note(link, why));
     CHECK(why == "it refuses connections");
@@ -134,7 +134,7 @@ TEST_CASE("where nobody listens, the directory is away")
 TEST_CASE("what speaks another protocol is no directory")
 {
     place here;
-    directory_link link(here.io.get_executor(), here.address(), here.tls);
+    directory_link link(here.address(), here.tls);
     asio::co_spawn(here.io, here.answer({"HTTP/1.1 400 Bad Request\r\n\r\n"}), asio::detached);
     CHECK_THROWS_AS(here.run(link.connect()), std::runtime_error);
 }

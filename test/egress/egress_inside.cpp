@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint16_t closed_port = 9;
 
-awaitable<asio::ip::tcp::socket> connect_to_origin(asio::io_context& io, std::uint16_t origin, std::uint16_t wanted)
+awaitable<stream_socket> connect_to_origin(asio::io_context& io, std::uint16_t origin, std::uint16_t wanted)
 {
     if (wanted == closed_port) throw std::runtime_error("Nothing answers on port 9 of the sandbox.");
-    asio::ip::tcp::socket socket(io);
+    stream_socket socket(io);
     const asio::ip::tcp::endpoint place(asio::ip::address_v4::loopback(), origin);
     co_await socket.async_connect(place, asio::use_awaitable);
     co_return socket;

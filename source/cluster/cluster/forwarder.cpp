@@ -6,6 +6,7 @@
 #include "http/body_stream.hpp"
 #include "http/http_reply.hpp"
 #include "http/member_caller.hpp"
+#include "http/relay.hpp"
 #include "http/route.hpp"
 #include "log/log.hpp"
 #include "mcp/node_trials.hpp"
@@ -115,12 +116,12 @@ public:
     {
         if (is_torn()) co_return co_await ask_again();
         const auto owner = by_.places_.member(node);
-        auto stream = co_await open(owner);
+        auto connection = co_await open(owner);
         const member_rules rules(x_, node);
-        auto end = co_await relay(x_, *stream, rules);
+        auto end = co_await relay(x_, connection->stream(), rules);
         if (!end.other_place.empty())
             throw has_moved("The sandbox has moved from the server " + node + ".", std::move(end.other_place));
-        if (end.may_go_on) by_.links_->give_back(owner, std::move(stream));
+        if (end.may_go_on) by_.links_->give_back(owner, std::move(connection));
         if (!end.failure.empty()) co_await refuse(node_unreachable(end.failure));
     }
 
@@ -158,17 +159,17 @@ private:
         co_await x_.reply(std::move(refusal));
     }
 
-    awaitable<std::unique_ptr<secure_stream>> open(cluster_member owner)
+    awaitable<std::unique_ptr<http_connection>> open(cluster_member owner)
     {
-        std::unique_ptr<secure_stream> stream;
+        std::unique_ptr<http_connection> connection;
         std::string problem;
         try {
-            stream = co_await by_.links_->take(std::move(owner));
+            connection = co_await by_.links_->take(std::move(owner));
         } catch (const member_unreachable& failure) {
             problem = failure.what();
         }
-        if (!stream) throw node_unreachable(problem);
-        co_return stream;
+        if (!connection) throw node_unreachable(problem);
+        co_return connection;
     }
 
     forwarder& by_;

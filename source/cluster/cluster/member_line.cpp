@@ -3,12 +3,6 @@
 #include "async/with_deadline.hpp"
 #include "jsonrpc/read_object.hpp"
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <boost/system/system_error.hpp>
 
 namespace cmcp {
@@ -29,9 +23,9 @@ struct busy_mark {
     bool& busy;
 };
 
-http::request<http::empty_body> post_to(const std::string& target)
+http_connection::request post_to(const std::string& target)
 {
-    http::request<http::empty_body> post(http::verb::post, target, 11);
+    http_connection::request post(http::verb::post, target, 11);
     post.set(http::field::host, "localhost");
     post.prepare_payload();
     return post;
@@ -56,7 +50,7 @@ awaitable<std::optional<bool>> member_line::ask(std::string target, std::chrono:
     } catch (const deadline_exceeded&) {
     } catch (const member_unreachable&) {
     }
-    if (!answer) stream_.reset();
+    if (!answer) connection_.reset();
     co_return answer;
 }
 
@@ -64,10 +58,10 @@ awaitable<std::optional<bool>> member_line::ask(std::string target, std::chrono:
 awaitable<std::optional<bool>> member_line::ask_twice(std::string target)
 {
     std::optional<bool> answer;
-    if (stream_) answer = co_await exchange(target);
+    if (connection_) answer = co_await exchange(target);
     if (answer) co_return answer;
-    stream_.reset();
-    stream_ = co_await links_->connect(to_);
+    connection_.reset();
+    connection_ = co_await links_->connect(to_);
     answer = co_await exchange(std::move(target));
     co_return answer;
 }
@@ -75,12 +69,11 @@ awaitable<std::optional<bool>> member_line::ask_twice(std::string target)
 awaitable<std::optional<bool>> member_line::exchange(std::string target)
 {
     const auto post = post_to(target);
-    const auto [unsent, sent] = co_await http::async_write(*stream_, post, as_tuple);
+    const auto unsent = co_await connection_->write(post);
     if (failed(unsent)) co_return std::nullopt;
-    boost::beast::flat_buffer buffer;
-    http::response_parser<http::string_body> answer;
+    http_connection::whole_parser answer;
     answer.body_limit(longest_answer);
-    const auto [unread, size] = co_await http::async_read(*stream_, buffer, answer, as_tuple);
+    const auto unread = co_await connection_->read(answer);
     if (failed(unread) || answer.get().result() != http::status::ok || !answer.keep_alive()) co_return std::nullopt;
     co_return flag_of(jsonrpc::read_object(answer.get().body()), "yes");
 }

@@ -31,7 +31,7 @@ private:
 
     std::shared_ptr<member_links> links_;
     cluster_member to_;
-    std::unique_ptr<secure_stream> stream_;  // null: none is open
+    std::unique_ptr<http_connection> connection_;  // null: none is open
     bool busy_ = false;
 };
 

@@ -3,12 +3,8 @@
 #include "async/asio.hpp"
 #include "cluster/member_trust.hpp"
 #include "config/cluster_member.hpp"
-#include "http/relay.hpp"
+#include "streams/http_connection.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-
-#include <chrono>
-#include <list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -24,35 +20,25 @@ struct member_unreachable : std::runtime_error {
 
 /// Connections to members, over TLS in which each side proves by its certificate that it is one. Connections that
 /// are good for another request wait for it. Io thread only.
-class member_links : public std::enable_shared_from_this<member_links> {
+class member_links {
 public:
     /// `config` must outlive this. Throws config_error.
     member_links(asio::any_io_executor executor, const cluster_settings& config);
 
     /// An open connection on which nothing is under way. Throws member_unreachable.
-    awaitable<std::unique_ptr<secure_stream>> take(cluster_member to);
+    awaitable<std::unique_ptr<http_connection>> take(cluster_member to);
 
     /// A connection that does not come from those that wait, and is not given back. Throws member_unreachable.
-    awaitable<std::unique_ptr<secure_stream>> connect(cluster_member to);
+    awaitable<std::unique_ptr<http_connection>> connect(cluster_member to);
 
     /// After a whole answer.
-    void give_back(const cluster_member& to, std::unique_ptr<secure_stream> stream);
+    void give_back(const cluster_member& to, std::unique_ptr<http_connection> connection);
 
 private:
-    struct waiting {
-        std::string member;
-        std::unique_ptr<secure_stream> stream;
-        std::chrono::steady_clock::time_point since;
-    };
+    awaitable<> shake_hands(byte_stream& stream, const cluster_member& to);
 
-    std::unique_ptr<secure_stream> take_waiting(const std::string& member);
-    awaitable<> shake_hands(secure_stream& stream, const cluster_member& to);
-    void close_old();
-
-    asio::any_io_executor executor_;
     member_trust trust_;
-    std::list<waiting> waiting_;  // oldest first
-    asio::steady_timer reaper_;
+    std::shared_ptr<idle_connections> waiting_;
 };
 
 }  // namespace cmcp

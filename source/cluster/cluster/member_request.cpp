@@ -2,25 +2,16 @@
 
 #include "http/member_caller.hpp"
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
-
 #include <algorithm>
 #include <vector>
 
 namespace cmcp {
 
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
 namespace {
 
-using answer_parser = http::response_parser<http::buffer_body>;
 constexpr std::size_t piece_bytes = 16 * 1024;
 constexpr std::size_t longest_line = 64u << 20;
 
@@ -30,10 +21,10 @@ member_unreachable broken_off(const cluster_member& to, const error_code& why)
     return member_unreachable("The server " + to.name + " of this cluster has not answered (" + why.message() + ").");
 }
 
-http::request<http::string_body> request_for(std::string_view method, const std::string& target,
-                                             const std::string& request_id, const std::string& caller)
+http_connection::request request_for(std::string_view method, const std::string& target, const std::string& request_id,
+                                     const std::string& caller)
 {
-    http::request<http::string_body> request;
+    http_connection::request request;
     request.method_string(method);
     request.target(target);
     request.set(http::field::host, "localhost");
@@ -42,7 +33,7 @@ http::request<http::string_body> request_for(std::string_view method, const std:
     return request;
 }
 
-http::request<http::string_body> post_of(member_message& message)
+http_connection::request post_of(member_message& message)
 {
     auto post = request_for("POST", "/mcp", message.request_id, message.caller);
     post.set(http::field::content_type, "application/json");
@@ -89,19 +80,19 @@ private:
 /// An exchange over a connection.
 class conversation {
 public:
-    conversation(secure_stream& stream, const cluster_member& to, std::chrono::milliseconds silence)
-        : stream_(stream), to_(to), silence_(silence), piece_(piece_bytes)
+    conversation(http_connection& connection, const cluster_member& to, std::chrono::milliseconds silence)
+        : connection_(connection), to_(to), silence_(silence), piece_(piece_bytes)
     {
         parser_.body_limit(boost::none);
     }
 
-    awaitable<> begin(const http::request<http::string_body>& request)
+    awaitable<> begin(const http_connection::request& request)
     {
-        socket().expires_after(silence_);
-        const auto [unsent, sent] = co_await http::async_write(stream_, request, as_tuple);
+        connection_.stream().expires_after(silence_);
+        const auto unsent = co_await connection_.write(request);
         if (unsent) throw broken_off(to_, unsent);
-        socket().expires_after(silence_);
-        const auto [unread, size] = co_await http::async_read_header(stream_, buffer_, parser_, as_tuple);
+        connection_.stream().expires_after(silence_);
+        const auto unread = co_await connection_.read_header(parser_);
         if (unread) throw broken_off(to_, unread);
     }
 
@@ -120,30 +111,24 @@ public:
         }
         auto last = messages.rest();
         if (wanted && !last.empty()) co_await take(std::move(last));
-        co_return parser_.is_done() && parser_.keep_alive() && buffer_.size() == 0;
+        co_return parser_.is_done() && parser_.keep_alive() && connection_.buffer().size() == 0;
     }
 
 private:
-    beast::tcp_stream& socket() { return beast::get_lowest_layer(stream_); }
-
     awaitable<> read_piece(message_splitter& into)
     {
-        auto& body = parser_.get().body();
-        body.data = piece_.data();
-        body.size = piece_.size();
-        socket().expires_after(silence_);
-        const auto [error, size] = co_await http::async_read_some(stream_, buffer_, parser_, as_tuple);
-        into.put({piece_.data(), piece_.size() - parser_.get().body().size});
-        if (error && error != http::error::need_buffer) throw broken_off(to_, error);
+        connection_.stream().expires_after(silence_);
+        const auto piece = co_await connection_.read_body(parser_, asio::buffer(piece_));
+        into.put({piece_.data(), piece.size});
+        if (piece.failure) throw broken_off(to_, piece.failure);
         if (into.too_long()) throw broken_off(to_, asio::error::message_size);
     }
 
-    secure_stream& stream_;
+    http_connection& connection_;
     const cluster_member& to_;
     std::chrono::milliseconds silence_;
     std::vector<char> piece_;
-    beast::flat_buffer buffer_;
-    answer_parser parser_;
+    http_connection::parser parser_;
 };
 
 awaitable<bool> append_to(std::string* whole, std::string text)
@@ -156,27 +141,25 @@ awaitable<bool> append_to(std::string* whole, std::string text)
 
 awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message message, message_taker take)
 {
-    auto stream = co_await links->take(message.to);
+    auto connection = co_await links->take(message.to);
     const auto post = post_of(message);
-    conversation with(*stream, message.to, message.silence);
+    conversation with(*connection, message.to, message.silence);
     co_await with.begin(post);
     const bool whole = co_await with.read(take);
-    beast::get_lowest_layer(*stream).expires_never();
-    if (whole) links->give_back(message.to, std::move(stream));
+    if (whole) links->give_back(message.to, std::move(connection));
 }
 
 awaitable<member_reply> ask_member(std::shared_ptr<member_links> links, member_request request)
 {
-    auto stream = co_await links->take(request.to);
+    auto connection = co_await links->take(request.to);
     auto head = request_for(request.method, request.target, request.request_id, request.caller);
     head.prepare_payload();
-    conversation with(*stream, request.to, request.silence);
+    conversation with(*connection, request.to, request.silence);
     co_await with.begin(head);
     member_reply reply{with.status(), {}};
     const message_taker take = std::bind_front(append_to, &reply.body);
     const bool whole = co_await with.read(take);
-    beast::get_lowest_layer(*stream).expires_never();
-    if (whole) links->give_back(request.to, std::move(stream));
+    if (whole) links->give_back(request.to, std::move(connection));
     co_return reply;
 }
 

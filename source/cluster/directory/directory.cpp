@@ -53,8 +53,8 @@ awaitable<> directory::run()
     auto pause = first_pause;
     for (;;) {
         std::string why;
-        auto link = std::make_shared<directory_link>(executor_, address_, tls_);
-        auto ear = std::make_shared<directory_link>(executor_, address_, tls_);
+        auto link = std::make_shared<directory_link>(address_, tls_);
+        auto ear = std::make_shared<directory_link>(address_, tls_);
         try {
             co_await connect_and_read(link, ear);
         } catch (const boost::system::system_error&) {

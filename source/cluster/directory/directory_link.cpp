@@ -5,7 +5,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
 
 #include <array>
@@ -39,28 +38,25 @@ bool is_address(const std::string& host)
 
 }  // namespace
 
-directory_link::directory_link(asio::any_io_executor executor, directory_address to, boost::asio::ssl::context& tls)
-    : to_(std::move(to)), stream_(std::move(executor), tls)
-{
-}
-
 awaitable<> directory_link::connect()
 {
     try {
-        co_await reach(socket(), to_.host, to_.port, time_to_connect);
+        auto socket = co_await reach(to_.host, to_.port, time_to_connect);
+        stream_ = std::make_unique<byte_stream>(std::move(socket));
     } catch (const unreachable_server& failure) {
         throw directory_away(failure.what());
     }
-    socket().expires_after(time_to_connect);
+    stream_->expires_after(time_to_connect);
     if (to_.secure) {
-        expect_host(stream_.native_handle(), to_.host, is_address(to_.host));
-        const auto [failure] = co_await stream_.async_handshake(boost::asio::ssl::stream_base::client, as_tuple);
+        SSL* const tls = stream_->begin_tls(tls_);
+        expect_host(tls, to_.host, is_address(to_.host));
+        const auto failure = co_await stream_->handshake(boost::asio::ssl::stream_base::client);
         if (failure && failure != asio::error::operation_aborted && failure != boost::beast::error::timeout)
-            throw directory_away("no secure connection: " + handshake_problem(stream_.native_handle(), failure));
+            throw directory_away("no secure connection: " + handshake_problem(tls, failure));
         check(failure);
     }
     co_await log_in();
-    socket().expires_never();
+    stream_->expires_never();
 }
 
 awaitable<> directory_link::log_in()
@@ -86,27 +82,17 @@ awaitable<> directory_link::log_in()
 awaitable<std::string> directory_link::read_some()
 {
     std::array<char, 16 * 1024> bytes;
-    error_code failure;
-    std::size_t size = 0;
-    if (to_.secure)
-        std::tie(failure, size) = co_await stream_.async_read_some(asio::buffer(bytes), as_tuple);
-    else
-        std::tie(failure, size) = co_await socket().async_read_some(asio::buffer(bytes), as_tuple);
+    const auto got = co_await stream_->read_some(asio::buffer(bytes));
     if (closed_) throw directory_away("it does not answer");
-    check(failure);
-    co_return std::string(bytes.data(), size);
+    check(got.failure);
+    co_return std::string(bytes.data(), got.size);
 }
 
 awaitable<> directory_link::write_all(std::string bytes)
 {
-    error_code failure;
-    std::size_t size = 0;
-    if (to_.secure)
-        std::tie(failure, size) = co_await asio::async_write(stream_, asio::buffer(bytes), as_tuple);
-    else
-        std::tie(failure, size) = co_await asio::async_write(socket(), asio::buffer(bytes), as_tuple);
+    const auto sent = co_await stream_->write(bytes);
     if (closed_) throw directory_away("it does not answer");
-    check(failure);
+    check(sent.failure);
 }
 
 awaitable<> directory_link::read()
@@ -168,7 +154,7 @@ awaitable<std::vector<directory_reply>> directory_link::ask(std::vector<director
 void directory_link::close()
 {
     if (std::exchange(closed_, true)) return;
-    socket().close();
+    if (stream_) stream_->close();
     more_.notify();
     for (const auto& each : std::exchange(waiting_, {})) each->answered.notify();
 }

@@ -4,15 +4,15 @@
 #include "async/event.hpp"
 #include "config/directory_address.hpp"
 #include "directory/directory_reply.hpp"
+#include "streams/byte_stream.hpp"
 
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -22,7 +22,7 @@ namespace cmcp {
 class directory_link {
 public:
     /// `tls` must outlive this.
-    directory_link(asio::any_io_executor executor, directory_address to, boost::asio::ssl::context& tls);
+    directory_link(directory_address to, boost::asio::ssl::context& tls) : to_(std::move(to)), tls_(tls) {}
 
     awaitable<> connect();  ///< and logs in; throws directory_away
 
@@ -45,14 +45,14 @@ private:
         event answered{};
     };
 
-    boost::beast::tcp_stream& socket() { return stream_.next_layer(); }
     awaitable<> log_in();
     awaitable<std::string> read_some();
     awaitable<> write_all(std::string bytes);
     void note(directory_reply answer);
 
     directory_address to_;
-    boost::asio::ssl::stream<boost::beast::tcp_stream> stream_;
+    boost::asio::ssl::context& tls_;
+    std::unique_ptr<byte_stream> stream_;  // null: before connect()
     directory_replies replies_;
     std::string unsent_;
     event more_;

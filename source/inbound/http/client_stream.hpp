@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/stream_socket.hpp"
+#include "streams/stream_socket.hpp"
 #include "tls/tls_session.hpp"
 
 #include <boost/asio/compose.hpp>

@@ -11,10 +11,10 @@
 #include "http/request_record.hpp"
 #include "http/router.hpp"
 #include "http/seen_logins.hpp"
-#include "http/stream_socket.hpp"
 #include "http/tls_entrance.hpp"
 #include "http/trusted_proxies.hpp"
 #include "log/bounded_log.hpp"
+#include "streams/stream_socket.hpp"
 
 #include <memory>
 #include <set>

@@ -3,7 +3,7 @@
 #include "async/asio.hpp"
 #include "async/task_group.hpp"
 #include "http/bound_address.hpp"
-#include "http/stream_socket.hpp"
+#include "streams/stream_socket.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "async/event.hpp"
 #include "http/body_stream.hpp"
-#include "http/tunnel.hpp"
+#include "streams/http_wire.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -11,9 +11,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include <array>
 #include <chrono>
@@ -37,11 +35,10 @@ constexpr int most_interim_answers = 16;
 constexpr std::chrono::seconds patience_of_reader{30};  // of the other server
 
 /// A request on its way through. Lives in the frame of relay().
-template <class Stream>
 class relayed_request {
 public:
-    relayed_request(exchange& x, Stream& to, const relay_rules& by)
-        : x_(x), to_(to), by_(by), answer_due_(to.get_executor()), piece_(piece_bytes)
+    relayed_request(exchange& x, byte_stream& to, const relay_rules& by)
+        : x_(x), to_(to), by_(by), answer_due_(to.socket().get_executor()), piece_(piece_bytes)
     {
     }
 
@@ -55,10 +52,10 @@ public:
         if (!body) put_body(request);
         if (has_body && by_.asks_for_body()) request.set(http::field::expect, "100-continue");
         request_serializer serializer(request);
-        socket().expires_after(patience_of_reader);
+        to_.expires_after(patience_of_reader);
         if (!body) co_return co_await send_whole(serializer);
-        const auto [error, size] = co_await http::async_write_header(to_, serializer, as_tuple);
-        if (error || !has_body) co_return co_await wait_for_answer();
+        const auto sent = co_await write_message(to_, serializer, true);
+        if (sent.failure || !has_body) co_return co_await wait_for_answer();
         if (by_.asks_for_body()) co_await wait_for_wish();
         if (!answered_) co_await send_body(request, serializer, *body);
     }
@@ -72,8 +69,6 @@ public:
     relay_end end() const { return {failure_, may_go_on_, other_place_}; }
 
 private:
-    beast::tcp_stream& socket() { return beast::get_lowest_layer(to_); }
-
     // A body that has been read already.
     void put_body(relayed_request_head& request) const
     {
@@ -87,7 +82,7 @@ private:
     // An error is told by the answer that does not come.
     awaitable<> send_whole(request_serializer& serializer)
     {
-        co_await http::async_write(to_, serializer, as_tuple);
+        co_await write_message(to_, serializer);
         co_await wait_for_answer();
     }
 
@@ -104,7 +99,7 @@ private:
 
     awaitable<> wait_for_wish()
     {
-        x_.watch([this] { socket().close(); });
+        x_.watch([this] { to_.close(); });
         while (!wants_body_ && !answered_) co_await changed_.wait();
         x_.unwatch();
     }
@@ -117,9 +112,9 @@ private:
             request.body().more = bytes.has_value();
             request.body().data = bytes ? bytes->data() : nullptr;
             request.body().size = bytes ? bytes->size() : 0;
-            socket().expires_after(patience_of_reader);
-            const auto [error, size] = co_await http::async_write(to_, serializer, as_tuple);
-            if (error && error != http::error::need_buffer) co_return;  // the answer tells why it reads no more
+            to_.expires_after(patience_of_reader);
+            const auto sent = co_await write_message(to_, serializer);
+            if (sent.failure && sent.failure != http::error::need_buffer) co_return;  // the answer tells why
             if (!bytes) co_return co_await wait_for_answer();
         }
     }
@@ -127,18 +122,18 @@ private:
     void give_up_on_client()
     {
         client_broke_off_ = true;
-        socket().close();
+        to_.close();
     }
 
     awaitable<> wait_for_answer()
     {
         if (answered_) co_return;
-        if (!wants_websocket(x_.request())) x_.watch([this] { socket().close(); });
+        if (!wants_websocket(x_.request())) x_.watch([this] { to_.close(); });
         if (begun_ || by_.patience() == std::chrono::seconds(0)) co_return;
         answer_due_.expires_after(by_.patience());
         co_await answer_due_.async_wait(as_tuple);
         late_ = !begun_ && !answered_;
-        if (late_) socket().close();
+        if (late_) to_.close();
     }
 
     // A client that still sends the body of a request that has its answer is not listened to.
@@ -152,7 +147,7 @@ private:
         const bool whole = !body || body->complete();
         if (!whole) x_.peer().abort();
         may_go_on_ = may_go_on_ && whole;
-        if (!may_go_on_) socket().close();
+        if (!may_go_on_) to_.close();
     }
 
     awaitable<> answer_or_switch()
@@ -163,8 +158,8 @@ private:
             parser.header_limit(most_header);
             parser.body_limit(boost::none);
             if (x_.request().method == "HEAD") parser.skip(true);
-            socket().expires_never();
-            const auto [error, size] = co_await http::async_read_header(to_, buffer, parser, as_tuple);
+            to_.expires_never();
+            const auto error = co_await read_header(to_, buffer, parser);
             if (error) co_return fail(error);
             begun_ = parser.get().result_int() >= 200 || parser.get().result_int() == 101;
             if (begun_) answer_due_.cancel();
@@ -213,8 +208,8 @@ private:
             auto& body = parser.get().body();
             body.data = piece_.data();
             body.size = piece_.size();
-            socket().expires_never();
-            const auto [error, size] = co_await http::async_read_some(to_, buffer, parser, as_tuple);
+            to_.expires_never();
+            const auto error = co_await read_some(to_, buffer, parser);
             const std::string_view bytes(piece_.data(), piece_.size() - parser.get().body().size);
             bool sent = true;
             if (!bytes.empty() && sized) sent = co_await x_.write_body(bytes);
@@ -236,11 +231,50 @@ private:
         tunnels_ = true;
         x_.close_after();
         const bool sent = co_await x_.begin_relayed(101, std::move(head), std::nullopt, false);
-        if (sent) co_await tunnel(x_.peer(), to_, buffer);
+        if (sent) co_await pass_bytes(buffer);
+    }
+
+    // Each side's bytes go to the other, until either ends. `first`: what the other server has sent already.
+    awaitable<> pass_bytes(beast::flat_buffer& first)
+    {
+        to_.expires_never();
+        const auto executor = co_await asio::this_coro::executor;
+        auto group =
+            asio::experimental::make_parallel_group(asio::co_spawn(executor, pass_up(), asio::deferred),
+                                                    asio::co_spawn(executor, pass_down(first), asio::deferred));
+        co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    }
+
+    awaitable<> pass_up()
+    {
+        client_socket& peer = x_.peer();
+        for (bool more = true; more;) {
+            const std::string_view bytes = peer.buffered();
+            const auto sent = co_await to_.write(bytes);
+            peer.buffer().consume(peer.buffer().size());
+            if (sent.failure || tunnel_ended_) break;
+            more = co_await peer.read_some();
+        }
+        to_.close();
+    }
+
+    awaitable<> pass_down(beast::flat_buffer& first)
+    {
+        client_socket& peer = x_.peer();
+        const std::string_view bytes(static_cast<const char*>(first.cdata().data()), first.size());
+        bool sent = co_await peer.write(bytes);
+        while (sent) {
+            const auto got = co_await to_.read_some(asio::buffer(piece_));
+            if (got.failure) break;
+            const std::string_view piece(piece_.data(), got.size);
+            sent = co_await peer.write(piece);
+        }
+        tunnel_ended_ = true;
+        peer.abort();
     }
 
     exchange& x_;
-    Stream& to_;
+    byte_stream& to_;
     const relay_rules& by_;
     asio::steady_timer answer_due_;
     std::vector<char> piece_;
@@ -251,6 +285,7 @@ private:
     bool answered_ = false;    // whole
     bool late_ = false;
     bool tunnels_ = false;
+    bool tunnel_ended_ = false;  // by the other server
     bool may_go_on_ = false;
     bool client_broke_off_ = false;
     std::string other_place_;
@@ -258,11 +293,10 @@ private:
 
 }  // namespace
 
-template <class Stream>
-awaitable<relay_end> relay(exchange& x, Stream& to, const relay_rules& by)
+awaitable<relay_end> relay(exchange& x, byte_stream& to, const relay_rules& by)
 {
     const auto executor = co_await asio::this_coro::executor;
-    relayed_request<Stream> request(x, to, by);
+    relayed_request request(x, to, by);
     auto group = asio::experimental::make_parallel_group(asio::co_spawn(executor, request.send(), asio::deferred),
                                                          asio::co_spawn(executor, request.answer(), asio::deferred));
     auto [order, sent, answered] =
@@ -272,8 +306,5 @@ awaitable<relay_end> relay(exchange& x, Stream& to, const relay_rules& by)
         if (failure) std::rethrow_exception(failure);
     co_return request.end();
 }
-
-template awaitable<relay_end> relay<plain_stream>(exchange&, plain_stream&, const relay_rules&);
-template awaitable<relay_end> relay<secure_stream>(exchange&, secure_stream&, const relay_rules&);
 
 }  // namespace cmcp

@@ -2,9 +2,7 @@
 
 #include "http/exchange.hpp"
 #include "http/relayed_fields.hpp"
-
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
+#include "streams/byte_stream.hpp"
 
 #include <chrono>
 #include <string>
@@ -42,13 +40,9 @@ struct relay_end {
     std::string other_place{};  ///< that the answer named
 };
 
-using plain_stream = boost::beast::tcp_stream;
-using secure_stream = boost::asio::ssl::stream<boost::beast::tcp_stream>;
-
 /// Brings a request to another server, and its answer to the client, both as streams: each side waits for the other's
 /// slowness. After an accepted WebSocket the bytes of both sides pass as they are, until either ends. An answer that
-/// breaks off ends the client's connection. `to` is closed, or good for another request. `Stream`: one of the two.
-template <class Stream>
-awaitable<relay_end> relay(exchange& x, Stream& to, const relay_rules& by);
+/// breaks off ends the client's connection. `to` is closed, or good for another request.
+awaitable<relay_end> relay(exchange& x, byte_stream& to, const relay_rules& by);
 
 }  // namespace cmcp

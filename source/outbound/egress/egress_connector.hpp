@@ -2,8 +2,7 @@
 
 #include "async/asio.hpp"
 #include "egress/egress_ticket.hpp"
-
-#include <boost/asio/ip/tcp.hpp>
+#include "streams/stream_socket.hpp"
 
 #include <functional>
 #include <memory>
@@ -41,7 +40,7 @@ public:
         if (ticket_) ticket_->leave();
     }
 
-    asio::ip::tcp::socket socket;
+    stream_socket socket;
 
 private:
     std::shared_ptr<egress_ticket> ticket_;

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
 #include <vector>
@@ -16,7 +17,7 @@ using tcp = asio::ip::tcp;
 
 }  // namespace
 
-egress_relay::egress_relay(tcp::socket client, std::shared_ptr<egress_ticket> ticket)
+egress_relay::egress_relay(stream_socket client, std::shared_ptr<egress_ticket> ticket)
     : client_(std::move(client)),
       ticket_(std::move(ticket)),
       from_client_(2 * header_limit),
@@ -105,7 +106,7 @@ awaitable<> egress_relay::copy(std::shared_ptr<egress_relay> self, bool outward)
         self->note_moved();
     }
     error_code ignored;
-    to.shutdown(tcp::socket::shutdown_send, ignored);
+    to.shutdown(stream_socket::shutdown_send, ignored);
 }
 
 awaitable<> egress_relay::relay() { co_await relay(copy(shared_from_this(), true)); }

@@ -3,7 +3,6 @@
 #include "async/asio.hpp"
 #include "egress/egress_connector.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
@@ -21,7 +20,7 @@ namespace cmcp {
 /// ticket, and closes both when nothing moves any more. Its users say what may be passed on.
 class egress_relay : public std::enable_shared_from_this<egress_relay> {
 public:
-    egress_relay(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket);
+    egress_relay(stream_socket client, std::shared_ptr<egress_ticket> ticket);
     egress_relay(const egress_relay&) = delete;
     egress_relay& operator=(const egress_relay&) = delete;
 
@@ -46,7 +45,7 @@ protected:
     static constexpr std::uint32_t header_limit = 64 * 1024;
     static constexpr std::size_t relay_piece_size = 64 * 1024;
 
-    asio::ip::tcp::socket client_;
+    stream_socket client_;
     std::shared_ptr<egress_ticket> ticket_;
     boost::beast::flat_buffer from_client_;
     boost::beast::flat_buffer from_upstream_;

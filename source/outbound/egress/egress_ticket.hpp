@@ -4,6 +4,7 @@
 #include "egress/byte_account.hpp"
 #include "egress/egress_policy.hpp"
 #include "egress/secret_source.hpp"
+#include "streams/stream_socket.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -37,7 +38,7 @@ struct egress_refusal {
 };
 
 /// Connects to a port of a sandbox's own loopback. Throws std::runtime_error with a sentence.
-using way_into_sandbox = std::function<awaitable<asio::ip::tcp::socket>(std::uint16_t port)>;
+using way_into_sandbox = std::function<awaitable<stream_socket>(std::uint16_t port)>;
 
 class egress_ticket;
 

@@ -1,18 +1,16 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "streams/http_wire.hpp"
 #include "text/ascii.hpp"
 
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/verb.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include <string>
 #include <vector>
@@ -22,9 +20,11 @@ namespace cmcp {
 /// Why there is no answer of the host, for its client.
 std::string bad_answer_sentence(const std::string& name, boost::system::error_code failure);
 
-/// The guard's own answer to a client, after which the connection ends; X-Egress-Rule names the rule.
-boost::beast::http::response<boost::beast::http::string_body> guards_answer(unsigned status, const std::string& rule,
-                                                                            const std::string& sentence);
+/// The header as it is sent (RFC 9112 section 2.1), with the empty line.
+std::string header_text(const boost::beast::http::response_header<>& head);
+
+/// The guard's own answer to a client, whole, after which the connection ends; X-Egress-Rule names the rule.
+std::string guards_answer(unsigned status, const std::string& rule, const std::string& sentence);
 
 /// Takes out the fields for one connection only (RFC 9110 section 7.6.1), and those that a proxy must not pass on.
 template <class Message>
@@ -69,8 +69,9 @@ inline bool ok_or_more(boost::system::error_code failure)
 
 /// Sends the message whose header `parser` has read, its body piece by piece as it comes in. `count` gets the bytes
 /// sent and ends the relay by false. True: the whole message was passed on.
-template <bool isRequest, class From, class Parser, class To, class Count>
-awaitable<bool> pass_on(From& from, boost::beast::flat_buffer& buffer, Parser& parser, To& to, Count& count)
+template <bool isRequest, class Parser, class Count>
+awaitable<bool> pass_on(byte_stream& from, boost::beast::flat_buffer& buffer, Parser& parser, byte_stream& to,
+                        Count& count)
 {
     namespace http = boost::beast::http;
     http::serializer<isRequest, http::buffer_body> serializer(parser.get());
@@ -84,7 +85,7 @@ awaitable<bool> pass_on(From& from, boost::beast::flat_buffer& buffer, Parser& p
         if (!header && !parser.is_done()) {
             body.data = piece.data();
             body.size = piece.size();
-            auto [failure, got] = co_await http::async_read_some(from, buffer, parser, as_tuple);
+            const auto failure = co_await read_some(from, buffer, parser);
             if (!ok_or_more(failure)) co_return false;
             body.size = piece.size() - body.size;
             body.data = piece.data();
@@ -92,8 +93,8 @@ awaitable<bool> pass_on(From& from, boost::beast::flat_buffer& buffer, Parser& p
         body.more = !parser.is_done();
         if (!header && body.more && body.size == 0) continue;
         if (body.size == 0) body.data = nullptr;  // a piece of no bytes would be a chunk of its own
-        auto [failure, sent] = co_await http::async_write(to, serializer, as_tuple);
-        if (!ok_or_more(failure) || !count(sent)) co_return false;
+        const auto sent = co_await write_message(to, serializer);
+        if (!ok_or_more(sent.failure) || !count(sent.size)) co_return false;
         if (serializer.is_done()) break;
     }
     co_return parser.is_done();

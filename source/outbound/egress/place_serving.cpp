@@ -17,7 +17,7 @@ constexpr milliseconds first_word{300};
 constexpr milliseconds longest_silence{5000};
 constexpr std::size_t opening_piece = 4096;
 
-awaitable<> wait_readable(tcp::socket& socket) { co_await socket.async_wait(tcp::socket::wait_read, as_tuple); }
+awaitable<> wait_readable(stream_socket& socket) { co_await socket.async_wait(stream_socket::wait_read, as_tuple); }
 
 std::string rule_for(opening_kind is)
 {
@@ -193,8 +193,8 @@ awaitable<bool> proxy_connection::speaks_within(milliseconds limit)
 awaitable<bool> proxy_connection::server_speaks_first()
 {
     auto either =
-        asio::experimental::make_parallel_group(client_.async_wait(tcp::socket::wait_read, asio::deferred),
-                                                upstream_->socket.async_wait(tcp::socket::wait_read, asio::deferred));
+        asio::experimental::make_parallel_group(client_.async_wait(stream_socket::wait_read, asio::deferred),
+                                                upstream_->socket.async_wait(stream_socket::wait_read, asio::deferred));
     const auto result = co_await either.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     co_return std::get<0>(result)[0] == 1;
 }

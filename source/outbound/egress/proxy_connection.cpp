@@ -4,10 +4,6 @@
 #include "text/number.hpp"
 
 #include <boost/asio/write.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/write.hpp>
 
 namespace cmcp {
 namespace {
@@ -15,7 +11,6 @@ namespace {
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
-using tcp = asio::ip::tcp;
 
 // host:port of CONNECT; both must be there.
 std::optional<egress_target> read_connect_target(std::string_view text)
@@ -47,7 +42,7 @@ unsigned proxy_connection::status_of(egress_error::kind is)
     return statuses[static_cast<int>(is)];
 }
 
-proxy_connection::proxy_connection(tcp::socket client, std::shared_ptr<egress_ticket> ticket,
+proxy_connection::proxy_connection(stream_socket client, std::shared_ptr<egress_ticket> ticket,
                                    std::optional<egress_target> place)
     : egress_relay(std::move(client), std::move(ticket)), place_(std::move(place))
 {
@@ -61,7 +56,7 @@ awaitable<> proxy_connection::run(std::shared_ptr<proxy_connection> self)
     else
         co_await self->serve_requests();
     error_code ignored;
-    self->client_.shutdown(tcp::socket::shutdown_send, ignored);
+    self->client_.shutdown(stream_socket::shutdown_send, ignored);
     self->close();
 }
 
@@ -75,7 +70,8 @@ awaitable<bool> proxy_connection::serve_one()
     request_parser request;
     request.header_limit(header_limit);
     request.body_limit(boost::none);
-    auto [failure, got] = co_await http::async_read_header(client_, from_client_, request, as_tuple);
+    byte_stream client(client_);
+    const auto failure = co_await read_header(client, from_client_, request);
     if (failure) co_return false;
     note_moved();
     if (!place_ && request.get().method() == http::verb::connect) {
@@ -95,8 +91,8 @@ awaitable<> proxy_connection::answer(unsigned status, std::string rule, std::str
         co_await asio::async_write(client_, asio::buffer(alert), as_tuple);
         co_return;
     }
-    auto reply = guards_answer(status, rule, sentence);
-    co_await http::async_write(client_, reply, as_tuple);
+    const std::string reply = guards_answer(status, rule, sentence);
+    co_await asio::async_write(client_, asio::buffer(reply), as_tuple);
 }
 
 awaitable<bool> proxy_connection::reach(host who, std::uint16_t port)
@@ -116,9 +112,8 @@ awaitable<> proxy_connection::tunnel(std::string target)
     }
     const bool reached = co_await reach(to->who, to->port);
     if (!reached) co_return;
-    http::response<http::empty_body> established(http::status::ok, 11);
-    http::response_serializer<http::empty_body> serializer(established);
-    auto [failure, written] = co_await http::async_write_header(client_, serializer, as_tuple);
+    constexpr std::string_view established = "HTTP/1.1 200 OK\r\n\r\n";
+    auto [failure, written] = co_await asio::async_write(client_, asio::buffer(established), as_tuple);
     if (failure) co_return;
     if (ticket_->held_to_names()) {
         place_ = std::move(to);

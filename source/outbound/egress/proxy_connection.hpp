@@ -7,7 +7,6 @@
 #include "egress/tls_hellos.hpp"
 #include "egress/web_url.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
@@ -31,7 +30,7 @@ struct egress_target {
 /// The same goes for what comes through a CONNECT of a ticket that is held to names.
 class proxy_connection : public egress_relay {
 public:
-    proxy_connection(asio::ip::tcp::socket client, std::shared_ptr<egress_ticket> ticket,
+    proxy_connection(stream_socket client, std::shared_ptr<egress_ticket> ticket,
                      std::optional<egress_target> place = std::nullopt);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);

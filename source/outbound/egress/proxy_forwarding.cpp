@@ -4,9 +4,7 @@
 #include "egress/web_url.hpp"
 
 #include <boost/beast/http/field.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include <string>
 
@@ -16,7 +14,6 @@ namespace {
 
 namespace beast = boost::beast;
 namespace http = beast::http;
-using boost::system::error_code;
 
 web_url absolute_url(std::string_view target)
 {
@@ -73,19 +70,21 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
 awaitable<bool> proxy_connection::send_request(request_parser& request)
 {
     const auto count = [this](std::size_t bytes) { return moved(bytes); };
-    const bool sent = co_await pass_on<true>(client_, from_client_, request, upstream_->socket, count);
+    byte_stream client(client_), upstream(upstream_->socket);
+    const bool sent = co_await pass_on<true>(client, from_client_, request, upstream, count);
     co_return sent;
 }
 
 awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays, bool upgrades)
 {
+    byte_stream client(client_), upstream(upstream_->socket);
     std::optional<response_parser> response;
     do {  // 1xx answers are for us, but for the one that ends HTTP
         response.emplace();
         response->header_limit(header_limit);
         response->body_limit(boost::none);
         response->skip(was_head);
-        auto [failure, got] = co_await http::async_read_header(upstream_->socket, from_upstream_, *response, as_tuple);
+        const auto failure = co_await read_header(upstream, from_upstream_, *response);
         if (failure && client_.is_open()) {
             std::string sentence = bad_answer_sentence(upstream_name_, failure);
             ticket_->add_refusal({upstream_name_, upstream_port_, "bad response", sentence});
@@ -104,12 +103,12 @@ awaitable<bool> proxy_connection::send_response(bool was_head, bool client_stays
     const auto count = [this](std::size_t bytes) { return moved(bytes); };
     if (was_head || response->is_done()) {
         http::serializer<false, http::buffer_body> serializer(head);
-        auto [failure, sent] = co_await http::async_write_header(client_, serializer, as_tuple);
-        if (failure || !count(sent)) co_return false;
+        const auto sent = co_await write_message(client, serializer, true);
+        if (sent.failure || !count(sent.size)) co_return false;
         if (upgrades) co_await relay();
         co_return client_stays && !upgrades;
     }
-    const bool whole = co_await pass_on<false>(upstream_->socket, from_upstream_, *response, client_, count);
+    const bool whole = co_await pass_on<false>(upstream, from_upstream_, *response, client, count);
     co_return whole&& client_stays;
 }
 

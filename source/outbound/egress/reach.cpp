@@ -1,10 +1,13 @@
 #include "egress/reach.hpp"
 
+#include "async/with_deadline.hpp"
 #include "egress/resolver.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/beast/core/error.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace cmcp {
@@ -30,6 +33,12 @@ awaitable<std::vector<tcp::endpoint>> places_of(std::string host, std::uint16_t 
     co_return places;
 }
 
+awaitable<error_code> connect(stream_socket& socket, tcp::endpoint to)
+{
+    const auto [failure] = co_await socket.async_connect(to, as_tuple);
+    co_return failure;
+}
+
 }  // namespace
 
 std::string connection_problem(const error_code& failure)
@@ -40,19 +49,27 @@ std::string connection_problem(const error_code& failure)
     return failure.message();
 }
 
-awaitable<> reach(boost::beast::tcp_stream& socket, std::string host, std::uint16_t port, std::chrono::seconds limit)
+awaitable<stream_socket> reach(std::string host, std::uint16_t port, std::chrono::seconds limit)
 {
     const auto places = co_await places_of(std::move(host), port);
+    const auto executor = co_await asio::this_coro::executor;
     error_code failure = asio::error::host_not_found;
+    stream_socket socket(executor);
     for (const auto& place : places) {
-        socket.expires_after(limit);
-        std::tie(failure) = co_await socket.async_connect(place, as_tuple);
+        socket = stream_socket(executor);
+        try {
+            auto attempt = connect(socket, place);
+            failure = co_await with_deadline(std::move(attempt), limit);
+        } catch (const deadline_exceeded&) {
+            failure = boost::beast::error::timeout;
+        }
         if (!failure || failure == asio::error::operation_aborted) break;
     }
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     if (failure) throw unreachable_server(connection_problem(failure));
-    socket.socket().set_option(tcp::no_delay(true), failure);
-    socket.socket().set_option(asio::socket_base::keep_alive(true), failure);
+    socket.set_option(tcp::no_delay(true), failure);
+    socket.set_option(asio::socket_base::keep_alive(true), failure);
+    co_return std::move(socket);
 }
 
 }  // namespace cmcp

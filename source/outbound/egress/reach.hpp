@@ -1,8 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
-
-#include <boost/beast/core/tcp_stream.hpp>
+#include "streams/stream_socket.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,8 +18,8 @@ struct unreachable_server : std::runtime_error {
 /// The same of an error of a connection.
 std::string connection_problem(const boost::system::error_code& failure);
 
-/// Connects `socket` to the first address of `host`, a name or an address, that takes it within `limit`. Throws
+/// A connection to the first address of `host`, a name or an address, that takes it within `limit`. Throws
 /// unreachable_server, and operation_aborted when it is cancelled.
-awaitable<> reach(boost::beast::tcp_stream& socket, std::string host, std::uint16_t port, std::chrono::seconds limit);
+awaitable<stream_socket> reach(std::string host, std::uint16_t port, std::chrono::seconds limit);
 
 }  // namespace cmcp

@@ -6,11 +6,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/write.hpp>
 
 #include <array>
 #include <charconv>
-#include <sstream>
 
 namespace cmcp {
 
@@ -50,13 +48,6 @@ std::string problem_of_switch(const http::response_header<>& answer, bool is_wan
     return " began a WebSocket with an extension that nobody asked it for.";
 }
 
-std::string header_text(const http::response_header<>& answer)
-{
-    std::ostringstream text;
-    text << answer;
-    return std::move(text).str();
-}
-
 }  // namespace
 
 awaitable<bool> secret_exchange::read_answer(std::optional<response_parser>& into, request_facts facts)
@@ -67,7 +58,7 @@ awaitable<bool> secret_exchange::read_answer(std::optional<response_parser>& int
         into->header_limit(proxy_connection::header_limit);
         into->body_limit(boost::none);
         into->skip(facts.is_head);
-        auto [failure, got] = co_await http::async_read_header(*upstream_, of_.from_upstream_, *into, as_tuple);
+        const auto failure = co_await read_header(*upstream_, of_.from_upstream_, *into);
         if (failure && of_.client_.is_open()) {
             std::string sentence = bad_answer_sentence(of_.upstream_name_, failure);
             co_await refuse(502, "bad response", std::move(sentence));
@@ -140,7 +131,7 @@ awaitable<bool> secret_exchange::give_body(response_parser& answer, bool in_chun
     while (!answer.is_done()) {
         body.data = piece.data();
         body.size = piece.size();
-        auto [failure, got] = co_await http::async_read_some(*upstream_, of_.from_upstream_, answer, as_tuple);
+        const auto failure = co_await read_some(*upstream_, of_.from_upstream_, answer);
         if (!ok_or_more(failure)) co_return false;
         std::string bytes(piece.data(), piece.size() - body.size);
         bytes = co_await masked(mask, std::move(bytes), answer.is_done());
@@ -170,8 +161,8 @@ awaitable<std::string> secret_exchange::masked(std::shared_ptr<Mask> mask, std::
 awaitable<bool> secret_exchange::write(std::string bytes)
 {
     if (bytes.empty()) co_return true;
-    auto [failure, sent] = co_await asio::async_write(*client_, asio::buffer(bytes), as_tuple);
-    co_return !failure && of_.moved(sent);
+    const auto sent = co_await client_->write(bytes);
+    co_return !sent.failure && of_.moved(sent.size);
 }
 
 awaitable<> secret_exchange::relay()
@@ -190,7 +181,7 @@ void secret_exchange::note_bad_websocket(const std::string& problem)
                                       "; a secret could come back in it, so its WebSocket was ended.");
 }
 
-awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,
+awaitable<> secret_exchange::pass(byte_stream& from, boost::beast::flat_buffer& before, byte_stream& to,
                                   std::shared_ptr<const secret_masks> masks)
 {
     const auto mask = std::make_shared<websocket_mask>(std::move(masks));
@@ -200,16 +191,16 @@ awaitable<> secret_exchange::pass(tls_stream& from, boost::beast::flat_buffer& b
     bytes = co_await masked(mask, std::move(bytes), false);
     std::vector<char> piece(answer_piece);
     for (bool more = true; more;) {
-        auto [stopped, sent] = co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
-        if (stopped || !of_.moved(sent)) co_return;
+        const auto sent = co_await to.write(bytes);
+        if (sent.failure || !of_.moved(sent.size)) co_return;
         if (!mask->problem().empty()) co_return note_bad_websocket(mask->problem());
-        auto [failure, got] = co_await from.async_read_some(asio::buffer(piece), as_tuple);
-        more = !failure;
-        bytes.assign(piece.data(), more ? got : 0);
+        const auto got = co_await from.read_some(asio::buffer(piece));
+        more = !got.failure;
+        bytes.assign(piece.data(), more ? got.size : 0);
         bytes = co_await masked(mask, std::move(bytes), !more);
         of_.note_moved();
     }
-    co_await asio::async_write(to, asio::buffer(bytes), as_tuple);
+    co_await to.write(bytes);
 }
 
 }  // namespace cmcp

@@ -9,12 +9,7 @@
 #include "log/bounded_log.hpp"
 #include "log/log.hpp"
 
-#include <boost/asio/write.hpp>
-
-#include <sstream>
 #include <utility>
-
-#include <sys/socket.h>
 
 namespace cmcp {
 
@@ -26,11 +21,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds farewell_limit{2};
 
-awaitable<> say_farewell(ssl::stream<asio::ip::tcp::socket&>& stream)
-{
-    auto [ignored] = co_await stream.async_shutdown(as_tuple);
-    static_cast<void>(ignored);
-}
+awaitable<> say_farewell(byte_stream& stream) { co_await stream.shut_down_tls(); }
 
 }  // namespace
 
@@ -46,9 +37,10 @@ awaitable<bool> secret_exchange::accept()
 {
     const auto& who = of_.place_->who;
     context_ = of_.ticket_->secrets()->authority().context_for(who.name);
-    client_ = std::make_unique<tls_stream>(of_.client_, *context_);
+    client_ = std::make_unique<byte_stream>(of_.client_);
+    client_->begin_tls(*context_);
     const asio::const_buffer hello = of_.from_client_.cdata();
-    auto [failure, taken] = co_await client_->async_handshake(ssl::stream_base::server, hello, as_tuple);
+    const auto failure = co_await client_->handshake(ssl::stream_base::server, hello);
     of_.from_client_.clear();
     of_.note_moved();
     if (!failure) co_return true;
@@ -77,7 +69,7 @@ awaitable<bool> secret_exchange::serve_one()
     request_parser request;
     request.header_limit(proxy_connection::header_limit);
     request.body_limit(boost::none);
-    auto [failure, got] = co_await http::async_read_header(*client_, of_.from_client_, request, as_tuple);
+    const auto failure = co_await read_header(*client_, of_.from_client_, request);
     of_.note_moved();
     const bool is_bad = failure.category() == make_error_code(http::error::end_of_stream).category() &&
                         failure != http::error::end_of_stream && failure != http::error::partial_message;
@@ -185,17 +177,14 @@ awaitable<bool> secret_exchange::answers()
 {
     if (of_.from_upstream_.size() > 0) co_return true;
     auto room = of_.from_upstream_.prepare(4096);
-    auto [failure, got] = co_await upstream_->async_read_some(room, as_tuple);
-    of_.from_upstream_.commit(got);
-    co_return !failure;
+    const auto got = co_await upstream_->read_some(room);
+    of_.from_upstream_.commit(got.size);
+    co_return !got.failure;
 }
 
 bool secret_exchange::is_usable()
 {
-    if (!upstream_ || !of_.upstream_ || of_.from_upstream_.size() > 0) return false;
-    char byte = 0;
-    const auto seen = ::recv(of_.upstream_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return upstream_ && of_.upstream_ && of_.from_upstream_.size() == 0 && is_quiet(of_.upstream_->socket);
 }
 
 void secret_exchange::drop_upstream()
@@ -232,16 +221,17 @@ awaitable<bool> secret_exchange::secure()
     std::string problem;
     try {
         const auto trust = co_await of_.ticket_->secrets()->trust();
-        upstream_ = std::make_unique<tls_stream>(of_.upstream_->socket, *trust);
+        upstream_ = std::make_unique<byte_stream>(of_.upstream_->socket);
+        upstream_->begin_tls(*trust);
     } catch (const config_error& failure) {
         problem = failure.what();
     }
     if (problem.empty()) {
-        SSL* const handle = upstream_->native_handle();
+        SSL* const handle = upstream_->tls();
         constexpr std::string_view protocol("\x08http/1.1", 9);
         ::SSL_set_alpn_protos(handle, reinterpret_cast<const unsigned char*>(protocol.data()), protocol.size());
         expect_host(handle, who.name, false);
-        auto [failure] = co_await upstream_->async_handshake(ssl::stream_base::client, as_tuple);
+        const auto failure = co_await upstream_->handshake(ssl::stream_base::client);
         if (failure && of_.client_.is_open()) problem = handshake_problem(handle, failure);
         if (failure && problem.empty()) co_return false;
     }
@@ -266,9 +256,7 @@ awaitable<> secret_exchange::refuse(unsigned status, std::string rule, std::stri
 
 awaitable<> secret_exchange::tell(unsigned status, std::string rule, std::string sentence)
 {
-    std::ostringstream text;
-    text << guards_answer(status, rule, sentence);
-    std::string bytes = std::move(text).str();
+    std::string bytes = guards_answer(status, rule, sentence);
     co_await write(std::move(bytes));
 }
 

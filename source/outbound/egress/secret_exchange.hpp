@@ -1,8 +1,9 @@
 #pragma once
 
 #include "egress/proxy_connection.hpp"
+#include "streams/byte_stream.hpp"
 
-#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/ssl/context.hpp>
 
 #include <memory>
 #include <optional>
@@ -24,7 +25,6 @@ public:
     awaitable<> run();
 
 private:
-    using tls_stream = boost::asio::ssl::stream<asio::ip::tcp::socket&>;
     using request_parser = proxy_connection::request_parser;
     using response_parser = proxy_connection::response_parser;
 
@@ -58,7 +58,7 @@ private:
     awaitable<std::string> masked(std::shared_ptr<Mask> mask, std::string piece, bool is_end);
     awaitable<bool> write(std::string bytes);
     awaitable<> relay();
-    awaitable<> pass(tls_stream& from, boost::beast::flat_buffer& before, tls_stream& to,
+    awaitable<> pass(byte_stream& from, boost::beast::flat_buffer& before, byte_stream& to,
                      std::shared_ptr<const secret_masks> masks);
     void note_bad_websocket(const std::string& problem);
     awaitable<> tell(unsigned status, std::string rule, std::string sentence);
@@ -67,7 +67,7 @@ private:
 
     proxy_connection& of_;
     std::shared_ptr<boost::asio::ssl::context> context_;
-    std::unique_ptr<tls_stream> client_, upstream_;
+    std::unique_ptr<byte_stream> client_, upstream_;
     std::shared_ptr<const place_secrets> secrets_;  ///< of the present request
     std::set<std::string> noted_;                   ///< names of secrets whose use is in the audit
     bool was_used_ = false;                         ///< upstream_ has had a request

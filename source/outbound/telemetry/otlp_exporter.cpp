@@ -3,7 +3,7 @@
 #include "async/with_deadline.hpp"
 #include "config/config_error.hpp"
 #include "config/telemetry_settings.hpp"
-#include "egress/resolver.hpp"
+#include "egress/reach.hpp"
 #include "egress/tls_trust.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
@@ -11,18 +11,12 @@
 #include "log/record_queue.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
+#include "streams/http_connection.hpp"
 #include "telemetry/otlp_message.hpp"
 #include "text/number.hpp"
 #include "text/random_id.hpp"
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <boost/url/pct_string_view.hpp>
 
 #include <limits.h>
@@ -39,7 +33,7 @@ namespace cmcp {
 namespace {
 
 namespace http = boost::beast::http;
-using request = http::request<http::string_body>;
+using request = http_connection::request;
 
 constexpr std::chrono::seconds between(1);
 constexpr std::chrono::seconds time_to_answer(10);
@@ -114,45 +108,30 @@ request make_request(const otlp_target& target, const char* path, std::string bo
 
 using response = http::response<http::string_body>;
 
-template <class Stream>
-awaitable<response> exchange_over(Stream& stream, const request& what)
+void check(const boost::system::error_code& failure)
 {
-    co_await http::async_write(stream, what, asio::use_awaitable);
-    boost::beast::flat_buffer buffer;
-    http::response_parser<http::string_body> answer;
-    answer.body_limit(64 * 1024);
-    co_await http::async_read(stream, buffer, answer, asio::use_awaitable);
-    co_return answer.release();
+    if (failure) throw boost::system::system_error(failure);
 }
 
-awaitable<std::vector<asio::ip::tcp::endpoint>> places_of(const web_url& endpoint)
-{
-    std::vector<asio::ip::address> addresses;
-    if (endpoint.who.address)
-        addresses.push_back(*endpoint.who.address);
-    else
-        addresses = co_await resolve(endpoint.who.name);
-    std::vector<asio::ip::tcp::endpoint> places;
-    for (const auto& address : addresses) places.emplace_back(address, endpoint.port);
-    co_return places;
-}
-
+// A collector is asked once a second at most, so each request has a connection of its own.
 awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context* trust, const request& what)
 {
-    const auto places = co_await places_of(target.endpoint);
-    auto executor = co_await asio::this_coro::executor;
-    asio::ip::tcp::socket socket(executor);
-    co_await asio::async_connect(socket, places, asio::use_awaitable);
-    response answer;
-    if (!target.endpoint.secure) {
-        answer = co_await exchange_over(socket, what);
-        co_return answer;
+    const auto& who = target.endpoint.who;
+    auto socket = co_await reach(who.name, target.endpoint.port, time_to_answer);
+    http_connection connection(std::move(socket));
+    if (target.endpoint.secure) {
+        SSL* const tls = connection.stream().begin_tls(*trust);
+        expect_host(tls, who.name, who.address.has_value());
+        const auto failure = co_await connection.stream().handshake(boost::asio::ssl::stream_base::client);
+        check(failure);
     }
-    boost::asio::ssl::stream<asio::ip::tcp::socket&> secure(socket, *trust);
-    expect_host(secure.native_handle(), target.endpoint.who.name, target.endpoint.who.address.has_value());
-    co_await secure.async_handshake(boost::asio::ssl::stream_base::client, asio::use_awaitable);
-    answer = co_await exchange_over(secure, what);
-    co_return answer;
+    const auto unsent = co_await connection.write(what);
+    check(unsent);
+    http_connection::whole_parser answer;
+    answer.body_limit(64 * 1024);
+    const auto unread = co_await connection.read(answer);
+    check(unread);
+    co_return answer.release();
 }
 
 // Items that the collector did not want, of ExportTracePartialSuccess and ExportLogsPartialSuccess. Numbers of 64 bits
@@ -313,7 +292,7 @@ awaitable<otlp_exporter::reply> otlp_exporter::post(const signal& of)
             answer.problem = "it answers with status " + std::to_string(answer.status);
     } catch (const deadline_exceeded&) {
         answer.problem = "it does not answer";
-    } catch (const resolve_error& reason) {
+    } catch (const unreachable_server& reason) {
         answer.problem = reason.what();
     } catch (const boost::system::system_error& failure) {
         if (failure.code() == asio::error::operation_aborted) throw;

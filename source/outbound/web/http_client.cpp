@@ -2,15 +2,18 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/with_deadline.hpp"
+#include "egress/egress_connector.hpp"
+#include "egress/tls_trust.hpp"
+#include "streams/http_connection.hpp"
 #include "text/ascii.hpp"
 #include "text/header_parameter.hpp"
 #include "web/content_decoder.hpp"
-#include "web/http_stream.hpp"
 
 #include <boost/asio/ssl/error.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace cmcp {
@@ -23,16 +26,22 @@ using boost::system::error_code;
 constexpr std::uint32_t longest_header = 64 * 1024;
 constexpr std::size_t piece_size = 64 * 1024;
 constexpr std::uint64_t skipped_at_most = 64 * 1024;
+constexpr std::uint64_t longest_reserved = 64 << 20;
 constexpr std::size_t longest_shown = 200;
 constexpr std::uint64_t usual_header = 300;  // of a request and its answer together
+constexpr std::size_t most_idle = 32;
+constexpr std::chrono::seconds longest_idle(20);
 constexpr auto between_reports = std::chrono::seconds(1);
 
 /// A call of http_client::get: its deadline, the phase it is in, and the answer as it grows.
 class fetch {
 public:
-    fetch(std::shared_ptr<connection_pool> connections, blocking_pool* unpacking, std::shared_ptr<egress_ticket> ticket,
-          fetch_request request)
-        : pool_(std::move(connections)),
+    using trust_finder = std::function<awaitable<std::shared_ptr<boost::asio::ssl::context>>()>;
+
+    fetch(std::shared_ptr<idle_connections> connections, trust_finder trust, blocking_pool* unpacking,
+          std::shared_ptr<egress_ticket> ticket, fetch_request request)
+        : idle_(std::move(connections)),
+          find_trust_(std::move(trust)),
           unpacking_(unpacking),
           ticket_(std::move(ticket)),
           request_(std::move(request)),
@@ -47,6 +56,7 @@ private:
     awaitable<> follow_all();
     awaitable<bool> one_request();  ///< false: the connection was stale, no answer came
     awaitable<> open();
+    awaitable<> secure();
     awaitable<> read_answer();
     awaitable<> skip_body();
     awaitable<> read_body();
@@ -55,8 +65,8 @@ private:
     awaitable<> unpack(std::shared_ptr<content_decoder> by);
     awaitable<error_code> read_piece();
 
-    http_stream::request make_request() const;
-    void add_body(http_stream::request& to) const;
+    http_connection::request make_request() const;
+    void add_body(http_connection::request& to) const;
     void enter(std::string phase, std::string detail);
     bool is_redirect() const;
     void redirect();
@@ -70,15 +80,16 @@ private:
     void report_bytes();
     void charge(std::uint64_t bytes);
 
-    std::shared_ptr<connection_pool> pool_;
+    std::shared_ptr<idle_connections> idle_;
+    trust_finder find_trust_;
     blocking_pool* unpacking_;  ///< null: nothing is unpacked
     std::shared_ptr<egress_ticket> ticket_;
     fetch_request request_;
     fetch_reply reply_;
     web_url at_;
     std::vector<std::string> left_;  ///< addresses that redirected
-    std::unique_ptr<http_stream> stream_;
-    std::optional<http_stream::parser> parser_;
+    std::unique_ptr<http_connection> connection_;
+    std::optional<http_connection::parser> parser_;
     std::vector<char> piece_;
     std::size_t piece_length_ = 0;
     bool is_cut_ = false;  ///< the server did not take the whole request
@@ -117,7 +128,7 @@ awaitable<bool> fetch::one_request()
     enter("waiting", "waiting for " + at_.who.text());
     const auto request = make_request();
     charge(at_.target.size() + request.body().size() + usual_header);
-    auto failure = co_await stream_->write(request);
+    auto failure = co_await connection_->write(request);
     // A server may refuse a body before it has read all of it, and close.
     is_cut_ = failure && failure != asio::error::operation_aborted;
     if (is_cut_) failure = {};
@@ -126,10 +137,10 @@ awaitable<bool> fetch::one_request()
         parser_->header_limit(longest_header);
         parser_->body_limit(boost::none);
         parser_->skip(only_head());
-        if (!failure) failure = co_await stream_->read_header(*parser_);
+        if (!failure) failure = co_await connection_->read_header(*parser_);
     } while (!failure && parser_->get().result_int() / 100 == 1 && parser_->get().result_int() != 101);
     const bool nothing_came = failure && !parser_->got_some();
-    if (nothing_came && stream_->used_before && request_.may_repeat && failure != asio::error::operation_aborted)
+    if (nothing_came && connection_->used_before && request_.may_repeat && failure != asio::error::operation_aborted)
         co_return false;
     if (failure) fail(failure);
     co_await read_answer();
@@ -139,23 +150,36 @@ awaitable<bool> fetch::one_request()
 awaitable<> fetch::open()
 {
     co_await egress_require(ticket_, at_.who, at_.port);
-    stream_ = pool_->take(*ticket_, at_);
-    if (stream_) {
+    connection_ = idle_->take(at_.origin(), ticket_->policy().get());
+    if (connection_) {
         egress_audit(*ticket_, at_.who, at_.port, "allowed", "open connection", {});
         co_return;
     }
     const auto entered = [this](std::string step, std::string detail) { enter(std::move(step), std::move(detail)); };
     auto connection = co_await egress_connect(ticket_, at_.who, at_.port, entered);
-    stream_ = std::make_unique<http_stream>(std::move(connection));
-    if (!at_.secure) co_return;
-    enter("TLS", "securing the connection");
-    const auto trust = co_await pool_->trust();
-    co_await stream_->handshake(*trust, at_.who);
+    const auto kept = std::make_shared<egress_socket>(std::move(connection));
+    connection_ = std::make_unique<http_connection>(kept->socket, kept);
+    if (at_.secure) co_await secure();
 }
 
-http_stream::request fetch::make_request() const
+awaitable<> fetch::secure()
 {
-    http_stream::request request(http::verb::get, at_.target, 11);
+    enter("TLS", "securing the connection");
+    auto finding = find_trust_();
+    const auto trust = co_await std::move(finding);
+    auto& stream = connection_->stream();
+    SSL* const tls = stream.begin_tls(*trust);
+    expect_host(tls, at_.who.name, at_.who.address.has_value());
+    const auto failure = co_await stream.handshake(boost::asio::ssl::stream_base::client);
+    if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+    if (failure)
+        throw fetch_error("tls",
+                          "No secure connection to " + at_.who.text() + ": " + handshake_problem(tls, failure) + ".");
+}
+
+http_connection::request fetch::make_request() const
+{
+    http_connection::request request(http::verb::get, at_.target, 11);
     request.set(http::field::host, at_.authority());
     request.set(http::field::user_agent, "container-mcp/" CMCP_VERSION);
     request.set(http::field::accept, request_.accept);
@@ -171,7 +195,7 @@ http_stream::request fetch::make_request() const
     return request;
 }
 
-void fetch::add_body(http_stream::request& to) const
+void fetch::add_body(http_connection::request& to) const
 {
     to.method_string(request_.form.empty() ? request_.method : "POST");
     if (to.method() != http::verb::post && to.method() != http::verb::put) return;
@@ -259,18 +283,15 @@ awaitable<> fetch::read_answer()
 // A piece may have come although the connection failed after it.
 awaitable<error_code> fetch::read_piece()
 {
-    auto& body = parser_->get().body();
-    body.data = piece_.data();
-    body.size = piece_.size();
-    auto failure = co_await stream_->read_some(*parser_);
-    piece_length_ = piece_.size() - body.size;
-    if (failure == http::error::need_buffer) failure = {};
-    co_return failure;
+    const auto got = co_await connection_->read_body(*parser_, asio::buffer(piece_));
+    piece_length_ = got.size;
+    co_return got.failure;
 }
 
 void fetch::keep_connection()
 {
-    if (!is_cut_ && parser_->is_done() && parser_->keep_alive()) pool_->give_back(*ticket_, at_, std::move(stream_));
+    if (!is_cut_ && parser_->is_done() && parser_->keep_alive())
+        idle_->give_back(at_.origin(), std::move(connection_), ticket_->policy());
 }
 
 // A redirect's body is read only to keep the connection.
@@ -305,6 +326,9 @@ awaitable<> fetch::read_body()
         throw fetch_error("bad_encoding", at_.origin() + " sent packed data (Content-Encoding \"" +
                                               std::string(encoding.substr(0, 40)) + "\"), which was not asked for.");
     if (request_.receiver != nullptr) co_await begin_receiver(encoding.empty());
+    // A long body that is copied each time its room doubles would hold the loop.
+    const bool is_kept = request_.receiver == nullptr && !decoder->unpacks();
+    if (is_kept) reply_.body.reserve(std::min({expected_, request_.max_bytes, longest_reserved}));
     while (!parser_->is_done()) {
         const auto failure = co_await read_piece();
         const bool cut_by_tls = failure == asio::ssl::error::stream_truncated && parser_->need_eof();
@@ -381,15 +405,28 @@ void fetch::fail(const error_code& failure) const
 }  // namespace
 
 http_client::http_client(asio::any_io_executor executor, std::filesystem::path extra_ca, std::string_view setting)
-    : connections_(std::make_shared<connection_pool>(executor, std::move(extra_ca), setting))
+    : extra_ca_(std::move(extra_ca)),
+      setting_(setting),
+      connections_(std::make_shared<idle_connections>(executor, most_idle, longest_idle))
 {
+    if (!extra_ca_.empty()) trust_ = shared_client_context(extra_ca_, setting_);  // a bad file stops the start
 }
 
 http_client::~http_client() { connections_->clear(); }
 
+// Where there is no file, the machine's authorities are read at the first use: most servers have none.
+awaitable<std::shared_ptr<boost::asio::ssl::context>> http_client::trust()
+{
+    if (trust_) co_return trust_;
+    auto file = extra_ca_;
+    auto setting = setting_;
+    trust_ = co_await find_client_context(std::move(file), std::move(setting));
+    co_return trust_;
+}
+
 awaitable<fetch_reply> http_client::get(std::shared_ptr<egress_ticket> ticket, fetch_request request)
 {
-    fetch one(connections_, pool_, std::move(ticket), std::move(request));
+    fetch one(connections_, std::bind_front(&http_client::trust, this), pool_, std::move(ticket), std::move(request));
     auto reply = co_await one.run();
     co_return reply;
 }

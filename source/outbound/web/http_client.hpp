@@ -6,6 +6,8 @@
 #include "web/cookie_jar.hpp"
 #include "web/fetch_error.hpp"
 
+#include <boost/asio/ssl/context.hpp>
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -70,7 +72,7 @@ struct fetch_request {
 };
 
 class blocking_pool;
-class connection_pool;
+class idle_connections;
 
 /// Fetches pages over HTTP/1.1 (RFC 9112), TLS verified, through the same judgement as everything that leaves the
 /// server. Connections that stay open are used again for the same origin under the same policy.
@@ -92,7 +94,12 @@ public:
     awaitable<fetch_reply> get(std::shared_ptr<egress_ticket> ticket, fetch_request request);
 
 private:
-    std::shared_ptr<connection_pool> connections_;
+    awaitable<std::shared_ptr<boost::asio::ssl::context>> trust();
+
+    std::filesystem::path extra_ca_;
+    std::string setting_;
+    std::shared_ptr<boost::asio::ssl::context> trust_;  // null: nobody has asked for it
+    std::shared_ptr<idle_connections> connections_;
     blocking_pool* pool_ = nullptr;
 };
 

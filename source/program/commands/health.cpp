@@ -2,35 +2,27 @@
 #include "commands/commands.hpp"
 #include "config/settings.hpp"
 #include "http/bound_address.hpp"
+#include "streams/http_connection.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/beast/core/basic_stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace cmcp::command {
 
 namespace {
 
-namespace beast = boost::beast;
-namespace http = beast::http;
+namespace http = boost::beast::http;
 
 constexpr auto patience = std::chrono::seconds(4);
-
-using stream_protocol = asio::generic::stream_protocol;
-using tcp_or_unix = beast::basic_stream<stream_protocol>;
-using places = std::vector<stream_protocol::endpoint>;
 
 // The address to reach a server that listens on `host`: the unspecified one is no destination.
 std::string destination(const std::string& host)
@@ -39,16 +31,16 @@ std::string destination(const std::string& host)
     return host == "::" ? "::1" : host;
 }
 
-awaitable<places> places_of(const settings& config)
+awaitable<std::vector<stream_socket::endpoint_type>> addresses_of(const settings& config)
 {
     if (const auto path = unix_path_of(config.host); !path.empty())
-        co_return places{asio::local::stream_protocol::endpoint(path)};
+        co_return std::vector<stream_socket::endpoint_type>{asio::local::stream_protocol::endpoint(path)};
     const auto executor = co_await asio::this_coro::executor;
     asio::ip::tcp::resolver resolver(executor);
     const std::string host = destination(config.host);
     const std::string port = std::to_string(config.port);
     const auto addresses = co_await resolver.async_resolve(host, port, asio::use_awaitable);
-    places all;
+    std::vector<stream_socket::endpoint_type> all;
     for (const auto& each : addresses) all.emplace_back(each.endpoint());
     co_return all;
 }
@@ -71,33 +63,46 @@ asio::ssl::context tls_of(const settings& config)
     return tls;
 }
 
-template <class Stream>
-awaitable<> ask(Stream& stream, const settings& config, std::string page, unsigned& status)
+void check(const boost::system::error_code& failure)
 {
-    http::request<http::empty_body> request(http::verb::get, page, 11);
-    request.set(http::field::host, "localhost:" + std::to_string(config.port));
-    request.set(http::field::connection, "close");
-    co_await http::async_write(stream, request, asio::use_awaitable);
-    beast::flat_buffer buffer;
-    http::response<http::string_body> response;
-    co_await http::async_read(stream, buffer, response, asio::use_awaitable);
-    status = response.result_int();
-    std::cout << response.body() << '\n';
+    if (failure) throw boost::system::system_error(failure);
+}
+
+awaitable<stream_socket> connect_to(std::vector<stream_socket::endpoint_type> addresses)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    stream_socket socket(executor);
+    boost::system::error_code failure = asio::error::host_not_found;
+    for (const auto& each : addresses) {
+        socket.close();
+        std::tie(failure) = co_await socket.async_connect(each, as_tuple);
+        if (!failure) break;
+    }
+    check(failure);
+    co_return std::move(socket);
 }
 
 awaitable<> ask_server(const settings& config, std::string page, unsigned& status)
 {
-    const auto executor = co_await asio::this_coro::executor;
-    const auto addresses = co_await places_of(config);
-    tcp_or_unix stream(executor);
-    stream.expires_after(patience);
-    co_await stream.async_connect(addresses, asio::use_awaitable);
-    if (config.tls_cert.empty() || !unix_path_of(config.host).empty())
-        co_return co_await ask(stream, config, std::move(page), status);
+    auto addresses = co_await addresses_of(config);
+    auto socket = co_await connect_to(std::move(addresses));
     auto tls = tls_of(config);
-    asio::ssl::stream<tcp_or_unix&> secure(stream, tls);
-    co_await secure.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
-    co_await ask(secure, config, std::move(page), status);
+    http_connection connection(std::move(socket));
+    if (!config.tls_cert.empty() && unix_path_of(config.host).empty()) {
+        connection.stream().begin_tls(tls);
+        const auto failure = co_await connection.stream().handshake(asio::ssl::stream_base::client);
+        check(failure);
+    }
+    http_connection::request request(http::verb::get, page, 11);
+    request.set(http::field::host, "localhost:" + std::to_string(config.port));
+    request.set(http::field::connection, "close");
+    const auto unsent = co_await connection.write(request);
+    check(unsent);
+    http_connection::whole_parser answer;
+    const auto unread = co_await connection.read(answer);
+    check(unread);
+    status = answer.get().result_int();
+    std::cout << answer.get().body() << '\n';
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "preview/previews.hpp"
 
+#include "async/with_deadline.hpp"
 #include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
 #include "limits/socket_memory.hpp"
@@ -15,7 +16,6 @@
 
 namespace cmcp {
 
-namespace beast = boost::beast;
 using asio::ip::tcp;
 
 namespace {
@@ -34,6 +34,23 @@ std::string_view authority_of(std::string_view url)
     if (mark == std::string_view::npos) return {};
     const auto authority = url.substr(mark + 3);
     return authority.substr(0, authority.find('/'));
+}
+
+awaitable<bool> connect_to(stream_socket& socket, tcp::endpoint place)
+{
+    const auto [refused] = co_await socket.async_connect(place, as_tuple);
+    co_return !refused;
+}
+
+awaitable<bool> connects(stream_socket& socket, tcp::endpoint place)
+{
+    try {
+        auto attempt = connect_to(socket, place);
+        const bool connected = co_await with_deadline(std::move(attempt), patience_to_connect);
+        co_return connected;
+    } catch (const deadline_exceeded&) {
+        co_return false;
+    }
 }
 
 class port_rules final : public relay_rules {
@@ -91,7 +108,7 @@ awaitable<std::vector<std::uint16_t>> previews::listening(sandbox_record where)
     co_return ports;
 }
 
-awaitable<std::optional<beast::tcp_stream>> previews::connect(port_link link, std::string& problem)
+awaitable<std::optional<stream_socket>> previews::connect(port_link link, std::string& problem)
 {
     const std::pair<sandbox::cell_socket, tcp::endpoint> places[] = {
         {sandbox::cell_socket::tcp4, {asio::ip::address_v4::loopback(), link.port}},
@@ -106,28 +123,26 @@ awaitable<std::optional<beast::tcp_stream>> previews::connect(port_link link, st
         problem = opened.error;
         if (!opened.socket) break;
         boost::system::error_code error;
-        tcp::socket socket(executor_);
+        stream_socket socket(executor_);
         socket.assign(place.protocol(), opened.socket.get(), error);
         if (error) continue;
         static_cast<void>(opened.socket.release());
-        beast::tcp_stream stream(std::move(socket));
-        stream.expires_after(patience_to_connect);
-        const auto [refused] = co_await stream.async_connect(place, as_tuple);
-        stream.expires_never();
-        if (!refused) co_return std::optional(std::move(stream));
+        auto attempt = connects(socket, place);
+        const bool connected = co_await std::move(attempt);
+        if (connected) co_return std::optional(std::move(socket));
     }
     if (problem.empty()) problem = "Nothing answers on port " + std::to_string(link.port) + " of the sandbox.";
     problem += " Start the program that listens there, on 127.0.0.1 or 0.0.0.0, and load this again.";
     co_return std::nullopt;
 }
 
-awaitable<tcp::socket> previews::enter(sandbox_record where, std::uint16_t port)
+awaitable<stream_socket> previews::enter(sandbox_record where, std::uint16_t port)
 {
     std::string problem;
     port_link link{std::move(where.owner), std::move(where.id), port, 0, {}};
-    auto stream = co_await connect(std::move(link), problem);
-    if (!stream) throw std::runtime_error(problem);
-    co_return stream->release_socket();
+    auto socket = co_await connect(std::move(link), problem);
+    if (!socket) throw std::runtime_error(problem);
+    co_return std::move(*socket);
 }
 
 std::optional<previews::inner_page> previews::behind(const caller& who, const std::string& url)
@@ -214,11 +229,14 @@ awaitable<> previews::serve_link(exchange& x, preview_request wanted, port_link 
 awaitable<bool> previews::pass(exchange& x, preview_request wanted, port_link link)
 {
     std::string problem;
-    auto stream = co_await connect(link, problem);
+    auto socket = co_await connect(link, problem);
     const port_rules rules(x.request(), std::move(wanted.target), std::move(wanted.view));
     relay_end end;
-    if (stream) end = co_await relay(x, *stream, rules);
-    if (stream) problem = std::move(end.failure);
+    if (socket) {
+        byte_stream to(*socket);
+        end = co_await relay(x, to, rules);
+        problem = std::move(end.failure);
+    }
     if (problem.empty() || x.status() != 0) co_return true;
     auto page = preview_problem(x.request(), 502, problem);
     co_await x.reply(std::move(page));

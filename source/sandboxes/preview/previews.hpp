@@ -5,9 +5,9 @@
 #include "preview/preview_request.hpp"
 #include "sandbox/backend.hpp"
 #include "sandboxes/sandbox_manager.hpp"
+#include "streams/byte_stream.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -36,12 +36,12 @@ public:
     awaitable<std::vector<std::uint16_t>> listening(sandbox_record where);
 
     /// A connection to the port; nothing, with a sentence in `problem`: there is none.
-    awaitable<std::optional<boost::beast::tcp_stream>> connect(port_link link, std::string& problem);
+    awaitable<std::optional<stream_socket>> connect(port_link link, std::string& problem);
 
     awaitable<> sandbox_stopped(std::string id);  ///< the links of one that is deleted end
 
     /// Connects to a port of a sandbox of the caller, without a link. Throws std::runtime_error with a sentence.
-    awaitable<asio::ip::tcp::socket> enter(sandbox_record where, std::uint16_t port);
+    awaitable<stream_socket> enter(sandbox_record where, std::uint16_t port);
 
     struct inner_page {
         sandbox_record where;

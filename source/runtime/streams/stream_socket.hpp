@@ -6,7 +6,10 @@
 
 namespace cmcp {
 
-/// The connection of a client: TCP, or a UNIX socket.
+/// A connection to a client or a server: TCP, or a UNIX socket.
 using stream_socket = asio::generic::stream_protocol::socket;
+
+/// No byte and no end has come that nobody has read.
+bool is_quiet(stream_socket& socket);
 
 }  // namespace cmcp
