@@ -19,16 +19,15 @@ namespace {
 std::string about_system_run_command(bool sandboxes)
 {
     const std::string text =
-        "Run a bash command in the workspace, on the files of file_*, without network. Only the programs in "
-        "BASH_ALLOWED_COMMANDS exist.";
+        "Run a bash command on the files of file_*, without network. Only the programs in BASH_ALLOWED_COMMANDS exist.";
     return sandboxes ? text + " For servers or packages use execute_terminal_command." : text;
 }
 
 std::string about_system_run_python(bool sandboxes)
 {
     const std::string text =
-        "Run a Python script in the workspace, on the files of file_*, without network. Print, or assign to _ what "
-        "`result` shall be. Variables do not last";
+        "Run a Python script on the files of file_*, without network. Print, or assign the `result` to _. Variables do "
+        "not last";
     return text + (sandboxes ? "; execute_python_code with stateful keeps them." : ".");
 }
 
@@ -65,7 +64,10 @@ awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, 
 
 tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
 {
-    run_process<run_input> process{"system_run_command", jobs, std::bind_front(run_bash, std::ref(bash))};
+    run_process<run_input> process{.tool = "system_run_command",
+                                   .jobs = jobs,
+                                   .run = std::bind_front(run_bash, std::ref(bash)),
+                                   .keeps_timeout = true};
     return make_tool<run_input>(
         {.about = {.name = "system_run_command",
                    .title = "Run a shell command",
@@ -153,7 +155,10 @@ awaitable<tool_result> run_python(python_manager& python, module_source modules,
 tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
 {
     const auto modules = jobs != nullptr ? module_source::server_or_sandbox : module_source::server;
-    run_process<run_input> process{"system_run_python", jobs, std::bind_front(run_python, std::ref(python), modules)};
+    run_process<run_input> process{.tool = "system_run_python",
+                                   .jobs = jobs,
+                                   .run = std::bind_front(run_python, std::ref(python), modules),
+                                   .keeps_timeout = true};
     return make_tool<run_input>(
         {.about = {.name = "system_run_python",
                    .title = "Run Python code",

@@ -105,6 +105,7 @@ struct run_request {
     bool tools = false;                ///< of a lasting cell: it has the door for tools
     std::vector<given_file> files;     ///< of a lasting cell, each readable at given_folder/own/<name>
     std::string label;                 ///< for the log: the request id
+    std::chrono::milliseconds asks_after{0};  ///< when the server asks output_receiver::more_time(); 0: never
 };
 
 }  // namespace cmcp::sandbox

@@ -195,6 +195,16 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     co_return own;
 }
 
+run_admission::place run_admission::enter_now(std::string caller)
+{
+    place own(new ticket(state_, std::move(caller), nullptr));
+    auto& line = state_->callers[own->caller];
+    line.share = state_->share_of(own->caller);
+    if (!line.waiting.empty() || !state_->may_run(line)) return nullptr;
+    state_->start(line, *own);
+    return own;
+}
+
 std::vector<run_admission::share> run_admission::shares() const
 {
     constexpr std::string_view named = "principal ", nameless = "session ";

@@ -46,6 +46,9 @@ public:
     /// has to wait is told by a log message, where `io` is not null.
     awaitable<place> enter(std::string caller, request_io* io = nullptr);
 
+    /// A place that is free now; null: there is none for this caller.
+    place enter_now(std::string caller);
+
     /// Whether a refusal of enter() is for this caller's own share of the places to wait.
     bool share_used_up(const std::string& caller) const;
 

@@ -111,13 +111,28 @@ run_outcome refused_as_busy(bool own_share)
 
 // The output of the run is shown to administrators while the mark lives.
 struct output_mark {
-    output_mark(request_io& io, const output_collector& output) : of(io.activity()) { of.output = &output; }
-    ~output_mark() { of.output = nullptr; }
+    output_mark(request_io& io, const output_collector& output) : of(io) { of.activity().output = &output; }
+    ~output_mark() { of.activity().output = nullptr; }
     output_mark(const output_mark&) = delete;
     output_mark& operator=(const output_mark&) = delete;
 
-    call_activity& of;
+    request_io& of;
 };
+
+// The run goes on as a job where the caller may have one more and there is a place for it.
+awaitable<std::chrono::milliseconds> more_as_job(run_admission& jobs, request_io& io, const output_collector& output,
+                                                 overtime& beyond)
+{
+    constexpr std::chrono::milliseconds none(0);
+    auto place = jobs.enter_now(beyond.key);
+    if (!place) co_return none;
+    printed_so_far so_far{output.out().text({}), output.err().text({}), output.out().size(), output.err().size()};
+    const bool goes_on = co_await io.outlive(std::move(so_far));
+    if (!goes_on) co_return none;
+    beyond.used = true;
+    *beyond.place = std::move(place);
+    co_return beyond.more;
+}
 
 awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector)
 {
@@ -140,6 +155,8 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
     outcome.err = collector.err().text(outcome.output_path);
     outcome.out_truncated = collector.out().truncated();
     outcome.err_truncated = collector.err().truncated();
+    if (collector.out().binary()) outcome.binary_bytes += collector.out().bytes();
+    if (collector.err().binary()) outcome.binary_bytes += collector.err().bytes();
     return outcome;
 }
 
@@ -185,7 +202,7 @@ awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool b
 }
 
 awaitable<run_outcome> runner::collect(request_io& io, output_location where, std::optional<std::size_t> max_output,
-                                       collected_work work) const
+                                       collected_work work, overtime* beyond) const
 {
     const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
     std::optional<progress_sender> progress;
@@ -193,6 +210,8 @@ awaitable<run_outcome> runner::collect(request_io& io, output_location where, st
     progress_sender* const beside = progress ? &*progress : nullptr;
     output_collector collector(outputs_, std::move(where), most, beside);
     const output_mark shown(io, collector);
+    if (beyond != nullptr && beyond->more.count() > 0)
+        collector.on_time_over(io, [&, &jobs = jobs_] { return more_as_job(jobs, io, collector, *beyond); });
     auto begun = work(collector);
     auto running = run_and_finish(std::move(begun), collector);
     if (beside != nullptr) running = with_progress(*beside, std::move(running));
@@ -215,20 +234,23 @@ awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run
     if (request.workspace.empty() && workspace_size_) request.limits.workspace_size = workspace_size_(who.principal);
     output_location where{who.principal, at.workspace};
     const std::string key = admission_key(who);
-    const auto place = co_await admit(std::move(who), io, options.background);
+    auto place = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;
     if (!place) co_return refused_as_busy(queue.share_used_up(key));
     const std::string inside = request.workspace_inside;
     request.workspace = at.workspace;
     request.working_dir = std::move(at.inside);
     request.label = std::move(options.request_id);
-    const sandbox::run_limits limits = request.limits;
+    sandbox::run_limits limits = request.limits;
+    const auto foreground = request.asks_after;
+    overtime beyond{foreground.count() > 0 ? limits.wall - foreground : foreground, &place, key};
     const bool by_interpreter = request.prepared;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
-    auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work));
+    auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work), &beyond);
+    if (foreground.count() > 0 && !beyond.used) limits.wall = foreground;
     if (by_interpreter) record_interpreter(outcome.end);
     forget_refusals_of_none(outcome);
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
@@ -300,7 +322,21 @@ void run_terms::apply(sandbox::run_request& request, const run_options& options)
 {
     request.programs = programs;
     request.limits = limits;
-    request.limits.wall = time(options);
+    limit_time(request, time(options), options);
+}
+
+std::chrono::milliseconds run_terms::more_than(std::chrono::milliseconds time, const run_options& options) const
+{
+    const bool outlives = options.may_outlive && !options.background && longest_job > time;
+    return outlives ? longest_job - time : std::chrono::milliseconds(0);
+}
+
+void run_terms::limit_time(sandbox::run_request& request, std::chrono::milliseconds time,
+                           const run_options& options) const
+{
+    const auto more = more_than(time, options);
+    request.limits.wall = time + more;
+    if (more.count() > 0) request.asks_after = time;
 }
 
 }  // namespace cmcp

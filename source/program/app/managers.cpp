@@ -82,7 +82,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
     add_languages(all, config, executor);
     all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
-    all.jobs = std::make_unique<job_manager>(*all.limits, *all.background);
+    all.jobs = std::make_unique<job_manager>(*all.limits, *all.background, config.calls_become_jobs);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
     all.kernels->use(*all.packages);

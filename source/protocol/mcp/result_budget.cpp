@@ -235,6 +235,7 @@ result_rest rest_of(const tool_result& result, std::size_t limit)
 void shorten(tool_result& result, std::size_t limit, const result_rest& rest, const std::string& path)
 {
     drop_links(result.content);
+    result.text.clear();  // it speaks of what is cut now
     auto& object = result.structured;
     if (json_size(object) + size_of_links(result.content) <= limit) return;
     shortener shortened(path.empty() ? text_of(object, "output_path") : path);

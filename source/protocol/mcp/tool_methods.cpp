@@ -112,6 +112,7 @@ tool_result in_own_memory(tool_result result)
     own.content = std::move(result.content);
     own.meta = std::move(result.meta);
     own.is_error = result.is_error;
+    own.text = std::move(result.text);
     return own;
 }
 
@@ -198,6 +199,14 @@ std::string first_line(const served_request& call)
     return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
 }
 
+// Programs want the result of the call: they would have to know how to go on.
+bool reads_jobs(const catalogue& offered, const served_request& call)
+{
+    constexpr std::string_view reader = "job_poll";
+    return !call.is_program && call.who->code == nullptr && offered.tools.find(reader) != nullptr &&
+           offered.tools.profiles().shows(*call.who, reader);
+}
+
 tool_result result_of_early_end(const std::string& why)
 {
     auto result = tool_failure(why);
@@ -232,11 +241,34 @@ awaitable<> gather(catalogue& offered, served_request& call, gathered_list list,
     if (!silent.empty()) result.structured["unreachable_nodes"] = std::move(silent);
 }
 
+// Who is shown no way to get a second sandbox needs no handle of the first, which every tool means without one.
+bool gets_sandboxes(const std::vector<const tool*>& listed)
+{
+    const auto gives_handle = [](const tool* each) {
+        const auto& name = each->definition().name;
+        return name == "create_sandbox" || name == "initialize_sandbox" || name == "list_sandboxes";
+    };
+    return std::ranges::any_of(listed, gives_handle);
+}
+
+// An argument that says in words what it is for stays.
+void leave_out_handle(json::object& described)
+{
+    auto* properties = described.at("inputSchema").as_object().if_contains("properties");
+    if (properties == nullptr) return;
+    auto& all = properties->as_object();
+    const auto* handle = all.if_contains("sandbox_id");
+    if (handle != nullptr && !handle->as_object().contains("description")) all.erase("sandbox_id");
+}
+
 awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     const auto tools = offered.tools.listed(*call.who);
+    const bool with_handles = gets_sandboxes(tools);
     const auto describe = [&](std::size_t i) {
-        return json::value(describe_tool(tools[i]->definition(), *call.who, offered.format));
+        auto described = describe_tool(tools[i]->definition(), *call.who, offered.format);
+        if (!with_handles) leave_out_handle(described);
+        return json::value(std::move(described));
     };
     co_return page_of(tools.size(), describe, "tools", call.params);
 }
@@ -328,6 +360,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
     call.context->result_limit = limit;
     call.context->pool = offered.pool.lock().get();
+    call.context->reads_jobs = reads_jobs(offered, call);
     if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
     auto result = co_await result_of(wanted, call, std::move(arguments));
     const auto& list = wanted.definition().gathers;

@@ -1,7 +1,6 @@
 #include "sandboxes/sandbox_runner.hpp"
 
 #include "config/settings.hpp"
-#include "files/trees.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/language_trials.hpp"
@@ -173,7 +172,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
-    request.limits.wall = time_of(python_terms_, where, options);
+    python_terms_.limit_time(request, time_of(python_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -195,7 +194,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
     add_tools_to_python(request);
-    request.limits.wall = time_of(command_terms_, where, options);
+    command_terms_.limit_time(request, time_of(command_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -246,7 +245,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
                                                    " is in the sandbox (" + std::string(known->programs) + ")." +
                                                    (in_image(where) ? "" : " " + languages_->sentence()));
     auto request = program_request(where, *known, program, std::move(source));
-    request.limits.wall = time_of(python_terms_, where, options);
+    python_terms_.limit_time(request, time_of(python_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 

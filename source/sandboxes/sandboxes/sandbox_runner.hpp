@@ -1,5 +1,6 @@
 #pragma once
 
+#include "files/trees.hpp"
 #include "runs/runner.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
@@ -18,7 +19,7 @@ struct settings;
 struct sandbox_outcome {
     run_outcome run;
     sandbox_record where;
-    std::vector<std::string> files;
+    changed_paths files;
 };
 
 /// The owner's quota bounds the workspace of a sandbox: names its setting in place of the general one.
