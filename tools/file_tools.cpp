@@ -54,7 +54,7 @@ tool_owner make_file_read(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Read a file. Continue with next_offset as offset.",
+                   .description = "Read a text file (others: view_file). Continue with next_offset as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -73,7 +73,7 @@ tool_owner make_file_read(const file_places& places)
                    .size_argument = "limit"},
          .input = places.with_place<input>(
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
-              {"encoding", &input::encoding, "utf-8, base64, latin-1, …", rule::with_default},
+              {"encoding", &input::encoding, "utf-8, latin-1, base64, …", rule::with_default},
               {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
               {"limit", &input::limit, "Most bytes", rule::unlisted, rule::between(1, highest_offset)},
               {"line", &input::line, "First line", rule::between(1, highest_offset)},

@@ -157,7 +157,7 @@ tool_owner make_job_poll(job_manager& jobs)
     return make_tool<input>(
         {.about = {.name = "job_poll",
                    .title = "Look at a run in the background",
-                   .description = "Read a job: its new output and its state. To wait for its result: until end.",
+                   .description = "Read a job: its new output and state. until: end waits for its result.",
                    .output_schema = with_job_properties(schema::output(
                        {{"output", schema::string("What it printed since the cursor")},
                         {"cursor", schema::typed("integer", "For the next call")},
@@ -174,9 +174,8 @@ tool_owner make_job_poll(job_manager& jobs)
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
                    {"cursor", &input::cursor, "That of the previous answer", rule::between(0, std::int64_t{1} << 60)},
-                   {"until", &input::until, "Wait for this, 30 s or so long as wait says",
-                    rule::one_of({"output", "end"})},
-                   {"wait", &input::wait, "Most seconds to wait", rule::between(0.0, 60.0)}},
+                   {"until", &input::until, "What to wait for", rule::one_of({"output", "end"})},
+                   {"wait", &input::wait, "Seconds, 30 with until", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});
 }
 

@@ -79,7 +79,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
     return make_tool<input>(
         {.about = {.name = "expose_port",
                    .title = "Show a port of a sandbox",
-                   .description = "Make a link for people to a port of a sandbox. See it yourself by web_browse.",
+                   .description = "Make a link for people to a port of a sandbox. Look at it yourself with web_browse.",
                    .output_schema =
                        schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                        {"port", schema::typed("integer", "The port")},
@@ -93,7 +93,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
          .input = {sandbox_id_field(),
                    port_field(),
-                   {"ttl", &input::ttl, "Seconds", json::object{{"exclusiveMinimum", 0}}}},
+                   {"ttl", &input::ttl, "Seconds", rule::unlisted, json::object{{"exclusiveMinimum", 0}}}},
          .process = std::bind_front(process_expose, std::ref(shown), std::ref(sandboxes), std::cref(config))});
 }
 

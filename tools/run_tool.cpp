@@ -67,8 +67,7 @@ field<run_options> max_output_field()
 
 field<run_options> background_field()
 {
-    return {"run_in_background", &run_options::background, "Answer at once with a job_id for job_poll",
-            rule::with_default};
+    return {"run_in_background", &run_options::background, "Gives a job_id for job_poll", rule::with_default};
 }
 
 json::object with_run_output(json::object schema)

@@ -39,6 +39,12 @@ awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kerne
     co_return result;
 }
 
+// The network of programs, where the operator lets them have one.
+std::string network_in_words(const sandbox_manager& sandboxes)
+{
+    return sandboxes.offers_network() ? ", with the network that set_network gave it" : ", without network";
+}
+
 json::object run_output(std::string_view about_stderr)
 {
     return with_sandbox_run_output(
@@ -57,8 +63,8 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
                    .title = "Execute Python in a sandbox",
-                   .description = "Run Python in a sandbox, without network: a script, or with stateful a notebook "
-                                  "cell. Files last; images come back.",
+                   .description = "Run Python in a sandbox" + network_in_words(runs.sandboxes()) +
+                                  ": a script, or with stateful a notebook cell. Files last; images are returned.",
                    .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
                    .may_show_images = true,
                    .needs = scope::run,
@@ -104,8 +110,9 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
                    .title = "Execute a command in a sandbox",
-                   .description = "Run a bash command in a sandbox, without network; files last. A server goes on if "
-                                  "started with nohup … > log 2>&1 &; later calls reach it on 127.0.0.1.",
+                   .description = "Run a bash command in a sandbox" + network_in_words(runs.sandboxes()) +
+                                  "; files last. To keep a server running: nohup … > log 2>&1 &; later calls reach it "
+                                  "on 127.0.0.1.",
                    .output_schema = run_output("What it printed as errors"),
                    .may_show_images = true,
                    .needs = scope::run,
@@ -146,7 +153,7 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
 
 std::string about_install(const settings& config)
 {
-    std::string description = "Install Python or npm packages in a sandbox for its later runs, which need no network.";
+    std::string description = "Install Python or npm packages in a sandbox for its later runs.";
     if (!config.pypi_allow_source) description += " Wheels only.";
     return description;
 }
@@ -175,7 +182,7 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
                    {"manager", &input::manager, "", rule::one_of({"pip", "npm"})},
                    unlisted(timeout_field()),
                    max_output_field(),
-                   background_field()},
+                   unlisted(background_field())},
          .process = std::bind_front(run_or_begin<input>, std::move(process))});
 }
 

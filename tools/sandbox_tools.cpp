@@ -54,11 +54,23 @@ fields<network_wish> network_fields()
     return {std::move(allow), {"ask", &network_wish::ask, "Ask the user for others"}};
 }
 
-fields<new_sandbox> create_fields(bool with_network)
+// The images that there are; where there is no choice, nothing is said of it.
+field<new_sandbox> image_field(const settings& config)
+{
+    constexpr std::size_t most_named = 8;
+    const auto& names = config.sandbox_images;
+    std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), most_named));
+    if (names.size() > most_named) first.emplace_back("…");
+    field<new_sandbox> image{"image", &new_sandbox::image, "One of " + joined(first, ", ")};
+    image.listed = names.size() > 1 || (names.size() == 1 && !image_choice::is_native(names.front()));
+    return image;
+}
+
+fields<new_sandbox> create_fields(bool with_network, const settings& config)
 {
     using input = new_sandbox;
-    fields<input> all{{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}};
-    field<input> network{"network", &input::network, "Hosts for its programs",
+    fields<input> all{{"name", &input::name, ""}, image_field(config)};
+    field<input> network{"network", &input::network, "Hosts that its programs may reach",
                          rule::members<network_wish>{network_fields()},
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
     network.listed = with_network;
@@ -68,7 +80,7 @@ fields<new_sandbox> create_fields(bool with_network)
 
 std::string about_network(const sandbox_manager& sandboxes, const settings& config)
 {
-    if (!sandboxes.offers_network()) return "No network.";
+    if (!sandboxes.offers_network()) return "No network: the operator allows hosts by SANDBOX_NETWORK_ALLOWED.";
     return config.sandbox_network == settings::words{"none"} ? "No network unless given."
                                                              : "Network: " + joined(config.sandbox_network, ", ") + ".";
 }
@@ -95,18 +107,17 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
 {
     using input = new_sandbox;
     return make_tool<input>(
-        {.about =
-             {.name = "create_sandbox",
-              .title = "Create a sandbox",
-              .description =
-                  "Make a sandbox with files and packages of its own, kept until delete_sandbox. Working folder: " +
-                  config.sandbox_work_dir + ". " + about_network(sandboxes, config),
-              .output_schema = create_output(sandboxes.offers_network()),
-              .needs = scope::sandboxes,
-              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
-              .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
-              .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.offers_network()),
+        {.about = {.name = "create_sandbox",
+                   .title = "Create a sandbox",
+                   .description = "Make another sandbox, with files and packages of its own, kept until "
+                                  "delete_sandbox. Working folder: " +
+                                  config.sandbox_work_dir + ". " + about_network(sandboxes, config),
+                   .output_schema = create_output(sandboxes.offers_network()),
+                   .needs = scope::sandboxes,
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+                   .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
+                   .about = unnamed_subject::new_sandbox},
+         .input = create_fields(sandboxes.offers_network(), config),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 

@@ -34,8 +34,7 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
     return make_tool<input>(
         {.about = {.name = "view_file",
                    .title = "Look at a file",
-                   .description =
-                       "See an image, a page of a PDF or rows of a table (csv, tsv, xlsx). Other files: file_read.",
+                   .description = "See an image, a page of a PDF or rows of a table (csv, tsv, xlsx).",
                    .output_schema = schema::output(
                        {{"success", schema::boolean("Whether it can be shown")},
                         {"path", schema::string("Path of the file")},

@@ -89,4 +89,18 @@ await test("answers: a call that takes longer than its time says what was printe
     assert.equal((await call("job_poll", { job_id: job_in(begun.text), cursor, until: "end" })).text, "\ndone\nfinished");
 });
 
+await test("answers: resources/read of a long text comes in parts, each with the address of the next", async () => {
+    await shell("seq 100000 > long.txt");
+    const read = async (uri) => (await ask("resources/read", { uri }, IN_SESSION)).result.contents[0];
+    const all = Array.from({ length: 100_000 }, (_, i) => `${i + 1}\n`).join("");
+    const first = await read(`sandbox://${sandbox_id}/long.txt`);
+    assert(first.text.length < 25_000, `${first.text.length} characters`);
+    const [, next, offset] = first.text.match(/\n\[\.\.\. \d+ of 588895 bytes left out here; read on with (sandbox:\S+\?offset=(\d+)) \.\.\.\]$/);
+    const second = await read(`${next}&limit=500000`);
+    assert.equal(first.text.slice(0, Number(offset)) + second.text, all.slice(0, Number(offset) + 500_000));
+    assert.deepEqual(second._meta, { size: 588_895, next_offset: Number(offset) + 500_000 });
+    const last = await read(`${next.replace(/\d+$/, second._meta.next_offset)}`);
+    assert(last.text.length <= 24 << 10 && !last.text.includes("left out"), last.text.slice(-200));
+});
+
 await server.stop();
