@@ -10,12 +10,14 @@
 
 namespace cmcp {
 
-/// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`.
+/// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`, or a part of one by `?offset=…&limit=…`.
+/// A long text is cut, and says how to read on.
 class sandbox_resources final : public resource_provider {
 public:
-    /// All outlive this.
-    sandbox_resources(sandbox_manager& sandboxes, sandbox_files& files, file_watch& watch, blocking_pool& pool)
-        : sandboxes_(sandboxes), files_(files), watch_(watch), pool_(pool)
+    /// All outlive this. `most_text`: bytes of a text that are given.
+    sandbox_resources(sandbox_manager& sandboxes, sandbox_files& files, file_watch& watch, blocking_pool& pool,
+                      std::size_t most_text = 24 << 10)
+        : sandboxes_(sandboxes), files_(files), watch_(watch), pool_(pool), most_text_(most_text)
     {
     }
 
@@ -27,6 +29,8 @@ public:
     struct place {
         std::string sandbox;
         std::string path;
+        std::optional<std::uint64_t> offset, limit;  ///< of the part that is asked for, in bytes
+        std::string uri;                             ///< of the whole file
     };
     static std::optional<place> parse(std::string_view uri);
 
@@ -37,6 +41,7 @@ private:
     sandbox_files& files_;
     file_watch& watch_;
     blocking_pool& pool_;
+    std::size_t most_text_;
 };
 
 }  // namespace cmcp
