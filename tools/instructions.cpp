@@ -37,17 +37,15 @@ private:
     bool to_code_;
 };
 
-std::string about_workspace(const shown_tools& tools)
+std::string about_default_sandbox(const shown_tools& tools)
 {
     const std::string runs = tools.among({"system_run_command", "system_run_python"});
-    const bool files = tools.have("file_read");
+    const bool has_sandboxes = tools.have("execute_terminal_command") || tools.have("execute_python_code");
     std::string text;
-    if (!runs.empty()) text += "For a single command or script: " + runs + ", in your workspace, without network. ";
-    if (files && !runs.empty())
-        text += "file_* tools work on the same workspace; a relative path means the same file everywhere. ";
-    else if (files && tools.have("create_sandbox"))
-        text += "Give file_* tools the sandbox_id: without it they work on another folder, which no sandbox sees. ";
-    return text;
+    if (!runs.empty()) text += "For a single command or script: " + runs + ", without network. ";
+    if (!has_sandboxes && (runs.empty() || !tools.have("file_read"))) return text;
+    text += "All tools work in your sandbox `default`, where a relative path means the same file everywhere";
+    return text + (has_sandboxes ? ", unless sandbox_id names another one. " : ". ");
 }
 
 std::string about_sandboxes(const shown_tools& tools)
@@ -55,8 +53,7 @@ std::string about_sandboxes(const shown_tools& tools)
     if (!tools.have("create_sandbox") && tools.have("execute_code"))
         return "Call initialize_sandbox once, then execute_code. ";
     if (!tools.have("create_sandbox")) return {};
-    std::string text =
-        "For work in several steps: create_sandbox gives a sandbox_id; its files, packages and state last. ";
+    std::string text = "Files, packages and state of a sandbox last; create_sandbox makes a second one. ";
     if (tools.have("execute_terminal_command")) text += "execute_terminal_command is its shell. ";
     if (tools.have("execute_python_code"))
         text += "execute_python_code with stateful: true keeps variables, as a notebook does. ";
@@ -103,7 +100,7 @@ std::string about_unusable(const tool_registry& tools, const caller& who)
 std::string instructions_for(const tool_registry& tools, const caller& who)
 {
     const shown_tools shown(tools, who);
-    std::string text = about_workspace(shown) + about_sandboxes(shown);
+    std::string text = about_default_sandbox(shown) + about_sandboxes(shown);
     if (!text.empty()) text += about_results(shown);
     text += about_web(shown) + about_unusable(tools, who);
     if (!text.empty()) text.pop_back();

@@ -10,7 +10,9 @@
 
 namespace cmcp {
 
-/// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`.
+/// Files of the caller's sandboxes as MCP resources: `sandbox://SANDBOX/PATH`, by handle or name; `workspace:///PATH`
+/// is one of the default sandbox. A query names a part of a file: `?offset=BYTES&limit=BYTES`,
+/// `?line=NUMBER&lines=NUMBER`. Only whole files are observed.
 class sandbox_resources final : public resource_provider {
 public:
     /// All outlive this.
@@ -25,13 +27,16 @@ public:
     std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) override;
 
     struct place {
-        std::string sandbox;
-        std::string path;
+        std::string sandbox;  ///< empty: the default one
+        file_read_request file;
     };
+
+    /// Nothing when it is no such URI; throws rpc_error (invalid_params) when its query is not understood.
     static std::optional<place> parse(std::string_view uri);
 
 private:
-    awaitable<std::optional<json::object>> contents(caller who, place file);
+    awaitable<std::optional<json::object>> text_or_bytes(caller who, place file);
+    awaitable<std::optional<json::object>> contents(sandbox_record where, file_read_request request);
 
     sandbox_manager& sandboxes_;
     sandbox_files& files_;
