@@ -39,7 +39,7 @@ json::object with_job_properties(json::object schema)
         {"queued", "running", "finished", "killed", "failed", "lost"});
     properties["tool"] = schema::string("The tool that began it");
     properties["label"] = schema::string("The beginning of what runs");
-    properties["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");
+    properties["sandbox_id"] = schema::string("Where it runs");
     properties["created"] = schema::string("ISO 8601, UTC");
     properties["ended"] = schema::string("ISO 8601, UTC");
     return schema;

@@ -2,7 +2,7 @@
 
 #include "files/file_error.hpp"
 #include "files/file_root.hpp"
-#include "files/workspace_resources.hpp"
+#include "files/media_types.hpp"
 #include "mcp/reserved_names.hpp"
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
@@ -30,11 +30,11 @@ struct picture {
     std::string type;
 };
 
-std::vector<picture> read_pictures(const std::filesystem::path& workspace, const std::vector<std::string>& files)
+std::vector<picture> read_pictures(const std::filesystem::path& folder, const std::vector<std::string>& files)
 {
     std::vector<picture> pictures;
     std::uint64_t left = all_images;
-    const file_root root(workspace);
+    const file_root root(folder);
     for (const auto& file : files) {
         const std::string type(media_type_of(file, ""));
         if (!is_image(type) || pictures.size() == most_images) continue;
@@ -221,8 +221,8 @@ awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_
     result.structured["file_links"] = std::move(links);
     if (files.left_out != 0) result.structured["files_left_out"] = files.left_out;
     if (files.paths.empty()) co_return;
-    auto work = [workspace = sandboxes.places().workspace(where.id), paths = std::move(files.paths)] {
-        return read_pictures(workspace, paths);
+    auto work = [folder = sandboxes.places().files(where), paths = std::move(files.paths)] {
+        return read_pictures(folder, paths);
     };
     const auto pictures = co_await pool.run(where.owner, std::move(work));
     for (const auto& each : pictures)

@@ -46,7 +46,7 @@ struct run_process {
     std::string tool;
     job_manager* jobs;  ///< null: nothing runs in the background
     std::function<awaitable<tool_result>(caller, request_io&, Input)> run;
-    std::function<sandbox_record(const caller&, const std::string& id)> find{};  ///< the sandbox of a sandbox_run_input
+    std::function<awaitable<sandbox_record>(caller, std::string id)> find{};  ///< the sandbox of a sandbox_run_input
     bool keeps_timeout = false;  ///< a run whose call names a timeout is ended by it, as an earlier system promised
 };
 
@@ -61,8 +61,9 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
 {
     new_job job{.tool = how.tool, .label = input.job_label()};
     if constexpr (std::derived_from<Input, sandbox_run_input>) {
-        input.where = how.find(context.who, input.sandbox_id);
-        job.sandbox = input.where.id;
+        auto where = co_await how.find(context.who, input.sandbox_id);
+        job.sandbox = where.id;
+        input.where = std::move(where);
     }
     input.request_id = context.request_id;
     if (!input.max_output) input.max_output = context.result_limit;

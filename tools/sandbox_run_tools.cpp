@@ -59,7 +59,7 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
     using input = sandbox_run_input;
     run_process<input> process{"execute_python_code", &jobs,
                                std::bind_front(script_result, std::ref(runs), std::ref(kernels), std::ref(pool)),
-                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
                    .title = "Execute Python in a sandbox",
@@ -69,7 +69,8 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
                    .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
                    {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
@@ -106,7 +107,7 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
     using input = sandbox_run_input;
     run_process<input> process{"execute_terminal_command", &jobs,
                                std::bind_front(run_terminal, std::ref(runs), std::ref(shells), std::ref(pool)),
-                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
                    .title = "Execute a command in a sandbox",
@@ -117,7 +118,8 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
                    .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"command", &input::code, "", rule::required, rule::example("ls -l | head")},
                    {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
@@ -163,7 +165,7 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
 {
     using input = install_input;
     run_process<input> process{"install_packages_in_sandbox", &jobs, std::bind_front(run_install, std::ref(packages)),
-                               std::bind_front(&sandbox_manager::find, &sandboxes)};
+                               std::bind_front(&sandbox_manager::use, &sandboxes)};
     return make_tool<input>(
         {.about = {.name = "install_packages_in_sandbox",
                    .title = "Install packages in a sandbox",
@@ -175,7 +177,8 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
                        {"success", "installed", "output"})),
                    .needs = scope::packages,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = true},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"package_names", &input::package_names, "", json::object{{"items", schema::string("")}},
                     rule::required, rule::listed_example{json::array{"numpy", "six==1.16.0"}}},

@@ -43,7 +43,7 @@ awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings
     add_image_digest(result.structured, sandboxes, where);
     result.structured["working_dir"] = config.sandbox_work_dir;
     add_secrets_row(result.structured, sandboxes, where);
-    if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().workspace(where.id).string();
+    if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().files(where).string();
     co_return result;
 }
 
@@ -209,7 +209,7 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
 
 awaitable<tool_result> process_delete(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     co_await sandboxes.remove(context.who, where.id);
     co_return answer_of({{"success", true}, {"sandbox_id", where.id}});
 }
@@ -219,14 +219,14 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "delete_sandbox",
                    .title = "Delete a sandbox",
-                   .description = "Remove a sandbox with all that it has.",
+                   .description = "Remove a sandbox with all that it has; the default one is empty then.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                                     {"sandbox_id", schema::string("Its handle")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
-         .input = {sandbox_id_field()},
+         .input = {{"sandbox_id", &sandbox_input::sandbox_id, "", rule::header("Sandbox-Id"), rule::required}},
          .process = std::bind_front(process_delete, std::ref(sandboxes))});
 }
 
@@ -236,7 +236,7 @@ awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_cont
 {
     network_wish wish{std::move(input.allow), input.ask};
     const bool ended = co_await sandboxes.set_network(context.who, input.sandbox_id, std::move(wish));
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     json::object answer{{"success", true}, {"sandbox_id", where.id}, {"network", network_json(where)}};
     add_secrets_row(answer, sandboxes, where);
     if (sandbox_network::asks_in(where)) answer["network_asks"] = true;
@@ -262,7 +262,8 @@ tool_owner make_set_network(sandbox_manager& sandboxes)
                         {"error", schema::string("What went wrong and what to do")}},
                        {"success", "sandbox_id", "network"}),
                    .needs = scope::web,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
+                   .about = unnamed_subject::default_sandbox},
          .input = std::move(input),
          .process = std::bind_front(process_set_network, std::ref(sandboxes))});
 }
@@ -278,13 +279,6 @@ json::array network_json(const sandbox_record& record)
 field<sandbox_input> sandbox_id_field(std::string_view description)
 {
     return {"sandbox_id", &sandbox_input::sandbox_id, description, rule::header("Sandbox-Id")};
-}
-
-field<sandbox_input> sandbox_id_field()
-{
-    auto handle = sandbox_id_field("");
-    handle.required = true;
-    return handle;
 }
 
 json::object sandbox_json(const sandbox_record& record)

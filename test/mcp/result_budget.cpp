@@ -100,7 +100,7 @@ TEST_CASE("a long text keeps head and tail, and names the file that has all of i
     CHECK(content.ends_with("zzzz"));
     CHECK(content.find("all of it: .outputs/a.txt ...]") != std::string::npos);
     CHECK(content.size() > limit * 9 / 10 - 1024);
-    CHECK(result.at("output_uri") == "workspace:///.outputs/a.txt");
+    CHECK(result.at("output_uri") == "sandbox://default/.outputs/a.txt");
     CHECK(result.at("output_size") == 100'000);
     CHECK(string_in(result, "left_out") == "content: file_read .outputs/a.txt or resources/read, by offset or line");
     CHECK(shortened({{"content", "short"}}) == json::object{{"content", "short"}});

@@ -2,7 +2,7 @@
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
-#include "files/workspaces.hpp"
+#include "files/sandbox_homes.hpp"
 #include "posix/bytes.hpp"
 #include "text/cut_text.hpp"
 #include "text/handles.hpp"
@@ -31,13 +31,13 @@ std::string_view without_cut_beginning(std::string_view text)
     return text;
 }
 
-constexpr const char* folder_name = workspaces::outputs_folder;
+constexpr const char* folder_name = sandbox_homes::outputs_folder;
 
-// The caller's code may have planted anything in its workspace: no link is followed.
-unique_fd open_outputs(int workspace)
+// The caller's code may have planted anything among its files: no link is followed.
+unique_fd open_outputs(int files)
 {
-    if (::mkdirat(workspace, folder_name, 0755) != 0 && errno != EEXIST) return {};
-    return open_folder(workspace, folder_name);
+    if (::mkdirat(files, folder_name, 0755) != 0 && errno != EEXIST) return {};
+    return open_folder(files, folder_name);
 }
 
 // A caller may fill the folder with files of its own: the rest is left to a later run.
@@ -83,8 +83,8 @@ std::string new_name(const std::string& node)
 std::shared_ptr<output_file> create_in(const output_location& where, const output_store::limits& keep,
                                        const std::string& node)
 try {
-    const file_root workspace(where.workspace);
-    const unique_fd folder = open_outputs(workspace.descriptor());
+    const file_root files(where.files);
+    const unique_fd folder = open_outputs(files.descriptor());
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
     const std::string name = new_name(node);

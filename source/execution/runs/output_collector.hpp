@@ -19,13 +19,13 @@
 
 namespace cmcp {
 
-/// The owner of an output, and the workspace that keeps it.
+/// The owner of an output, and the folder of the sandbox whose files it joins.
 struct output_location {
     std::string principal;
-    std::filesystem::path workspace;
+    std::filesystem::path files;
 };
 
-/// A file of the workspace that takes the whole output of one run.
+/// A file of the sandbox that takes the whole output of one run.
 class output_file {
 public:
     output_file(unique_fd fd, std::string path, std::string principal)
@@ -34,8 +34,7 @@ public:
     }
 
     const std::string& principal() const { return principal_; }
-    const std::string& path() const { return path_; }            ///< relative to the workspace
-    std::string uri() const { return "workspace:///" + path_; }  ///< for resources/read
+    const std::string& path() const { return path_; }  ///< relative to the sandbox's files
 
     /// Blocks. False when the disk is full or the file is too long; then nothing more is written.
     bool append(std::string_view bytes);
@@ -51,15 +50,15 @@ private:
 /// at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
 void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
 
-/// Keeps long outputs as `.outputs/<128 random bits>.txt` in the workspace of the caller they belong to, so that the
-/// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a cluster the
-/// name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because a workspace is at one server, and runs in
-/// sandboxes are at others.
+/// Keeps long outputs as `.outputs/<128 random bits>.txt` among the files of a sandbox of the caller they belong to, so
+/// that the caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a
+/// cluster the name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because the rest of a result stays at the
+/// server that made it.
 class output_store {
 public:
     struct limits {
-        std::size_t files = 20;              ///< of one workspace
-        std::uint64_t bytes = 256ull << 20;  ///< of one workspace
+        std::size_t files = 20;              ///< of one sandbox
+        std::uint64_t bytes = 256ull << 20;  ///< of one sandbox
     };
 
     explicit output_store(blocking_pool& pool) : output_store(pool, limits()) {}
@@ -115,8 +114,8 @@ private:
 };
 
 /// Takes the output of one run: keeps head and tail of each stream, writes everything, in the order of its arrival, to
-/// a file of the workspace as soon as one stream is longer than is kept, or when it is no text, and hands the text to
-/// the caller's progress.
+/// a file of the sandbox as soon as one stream is longer than is kept, or when it is no text, and hands the text to the
+/// caller's progress.
 /// Memory is bounded by a small multiple of `max_output`.
 class output_collector final : public sandbox::output_receiver, public live_output {
 public:

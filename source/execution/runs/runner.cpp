@@ -52,11 +52,11 @@ void record_interpreter(const sandbox::run_result& end)
     starts.at({!end.prepared ? "cold" : end.waited ? "standby" : "clone"}).add();
 }
 
-// A path that leads out of the workspace (EXDEV) is resolved in the sandbox, where an absolute link means another place
-// than here.
-std::string folder_problem(const std::filesystem::path& workspace, const std::string& relative, std::string_view wanted)
+// A path that leads out of the sandbox's files (EXDEV) is resolved in the sandbox, where an absolute link means another
+// place than here.
+std::string folder_problem(const std::filesystem::path& files, const std::string& relative, std::string_view wanted)
 {
-    const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const unique_fd root(::open(files.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (root && file_root::open_beneath(root.get(), relative, O_PATH | O_DIRECTORY)) return {};
     const int error = errno;
     const std::string named = "working_dir: \"" + std::string(wanted) + "\"";
@@ -66,7 +66,7 @@ std::string folder_problem(const std::filesystem::path& workspace, const std::st
     return {};
 }
 
-// The part below the workspace, or nothing when `path` is elsewhere inside.
+// The part below the working folder, or nothing when `path` is elsewhere inside.
 std::string folder_below(const std::string& path, const std::string& workspace_inside)
 {
     const std::string normal = std::filesystem::path(path).lexically_normal().string();
@@ -76,23 +76,23 @@ std::string folder_below(const std::string& path, const std::string& workspace_i
 }
 
 struct run_folder {
-    std::string workspace;
+    std::string files;    // of the sandbox, on this machine
     std::string inside;   // absolute path in the sandbox
     std::string problem;  // a sentence that names `working_dir`; empty: the run can begin there
 };
 
-// `wanted` is relative to the workspace or absolute inside. A folder of the workspace that is not there is a problem;
-// of other places inside only the sandbox knows.
-void find_folder(run_folder& at, const std::string& wanted, const std::string& workspace_inside)
+// `wanted` is relative to the working folder or absolute inside. A folder below the working folder that is not there
+// is a problem; of other places inside only the sandbox knows.
+void find_folder(run_folder& at, const std::string& wanted)
 {
-    at.inside = workspace_inside;
+    const std::string workspace_inside = at.inside;
     if (wanted.find('\0') != std::string::npos) at.problem = "working_dir: must not contain a NUL character";
-    if (wanted.empty() || !at.problem.empty()) return;
+    if (!at.problem.empty()) return;
     const auto below = below_home(wanted);
     const bool at_home = below.size() != wanted.size();
     at.inside = wanted.front() == '/' ? wanted : workspace_inside + (at_home ? "" : "/") + std::string(below);
     const std::string relative = folder_below(at.inside, workspace_inside);
-    if (!relative.empty()) at.problem = folder_problem(at.workspace, relative, wanted);
+    if (!relative.empty()) at.problem = folder_problem(at.files, relative, wanted);
 }
 
 run_outcome refused(std::string sentence)
@@ -149,7 +149,6 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
     outcome.end = std::move(end);
     if (const output_file* file = collector.file()) {
         outcome.output_path = file->path();
-        outcome.output_uri = file->uri();
     }
     outcome.out = collector.out().text(outcome.output_path);
     outcome.err = collector.err().text(outcome.output_path);
@@ -179,15 +178,9 @@ sandbox::program_view allowed_programs(const execution_settings& config)
 
 }  // namespace
 
-runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-               run_admission& jobs, blocking_pool& pool, limit_of_principal workspace_size)
-    : backend_(backend),
-      places_(places),
-      outputs_(outputs),
-      admission_(admission),
-      jobs_(jobs),
-      pool_(pool),
-      workspace_size_(std::move(workspace_size))
+runner::runner(sandbox::backend& backend, output_store& outputs, run_admission& admission, run_admission& jobs,
+               blocking_pool& pool)
+    : backend_(backend), outputs_(outputs), admission_(admission), jobs_(jobs), pool_(pool)
 {
 }
 
@@ -219,26 +212,24 @@ awaitable<run_outcome> runner::collect(request_io& io, output_location where, st
     co_return describe(std::move(end), collector);
 }
 
-awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run_request request, run_options options)
+awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
-    auto look = [&places = places_, who, wanted = std::move(options.working_dir), inside = request.workspace_inside,
-                 workspace = request.workspace] {
-        run_folder at;
-        at.workspace = workspace.empty() ? places.folder(who).string() : workspace;
-        find_folder(at, wanted, inside);
-        return at;
-    };
-    run_folder at = co_await pool_.run(who.principal, std::move(look));
+    run_folder at{request.workspace, request.workspace_inside, {}};
+    if (!options.working_dir.empty()) {
+        auto look = [at, wanted = std::move(options.working_dir)]() mutable {
+            find_folder(at, wanted);
+            return at;
+        };
+        at = co_await pool_.run(who.principal, std::move(look));
+    }
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
-    if (request.workspace.empty() && workspace_size_) request.limits.workspace_size = workspace_size_(who.principal);
-    output_location where{who.principal, at.workspace};
+    output_location where{who.principal, request.workspace};
     const std::string key = admission_key(who);
     auto place = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;
     if (!place) co_return refused_as_busy(queue.share_used_up(key));
     const std::string inside = request.workspace_inside;
-    request.workspace = at.workspace;
     request.working_dir = std::move(at.inside);
     request.label = std::move(options.request_id);
     sandbox::run_limits limits = request.limits;

@@ -193,7 +193,7 @@ void tell_rest(json::object& object, const shortener& shortened, const result_re
     std::string sentence = shortened.notes();
     if (!path.empty()) {
         const bool named = object.contains("output_uri");
-        object[named ? "rest_uri" : "output_uri"] = "workspace:///" + path;
+        object[named ? "rest_uri" : "output_uri"] = "sandbox://default/" + path;
         object[named ? "rest_path" : "output_path"] = path;
         object["output_size"] = rest.size;
         sentence.append(sentence.empty() ? "" : "; ").append(rest.member.empty() ? "the whole result" : rest.member);

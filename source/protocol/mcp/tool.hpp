@@ -35,7 +35,7 @@ enum class unnamed_subject {
     none,
     latest_sandbox,  ///< of the caller
     new_sandbox,     ///< any server may make it
-    workspace        ///< of the caller
+    default_sandbox  ///< of the caller
 };
 
 /// A tool as tools/list describes it.

@@ -120,12 +120,12 @@ awaitable<json::object> described_by_pool(catalogue& offered, served_request& ca
                                           std::shared_ptr<finishing> result)
 {
     const std::string principal = call.who->principal;
-    auto look = [result, keeps = offered.keeper != nullptr && may_use(*call.who, {})] {
+    auto look = [result, keeps = offered.keeper != nullptr] {
         result->measure();
         if (!keeps || !result->has_rest()) result->describe(std::string());
     };
     co_await pool.run(principal, std::move(look));
-    if (offered.keeper != nullptr && result->has_rest() && may_use(*call.who, {})) {
+    if (offered.keeper != nullptr && result->has_rest()) {
         auto path = co_await offered.keeper->keep(*call.who, result->take_rest());
         auto describe = [result, path = std::move(path)] { result->describe(path); };
         co_await pool.run(principal, std::move(describe));
@@ -138,7 +138,7 @@ awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result res
                                  result_rest rest)
 {
     std::string path;
-    if (offered.keeper && !rest.text.empty() && may_use(who, {})) {
+    if (offered.keeper && !rest.text.empty()) {
         std::string text = std::exchange(rest.text, {});
         path = co_await offered.keeper->keep(std::move(who), std::move(text));
     }

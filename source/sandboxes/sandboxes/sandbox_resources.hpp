@@ -10,8 +10,9 @@
 
 namespace cmcp {
 
-/// Files of the caller's sandboxes as MCP resources: `sandbox://HANDLE/PATH`, or a part of one by `?offset=…&limit=…`.
-/// A long text is cut, and says how to read on.
+/// Files of the caller's sandboxes as MCP resources: `sandbox://SANDBOX/PATH`, by handle or name; `workspace:///PATH`
+/// is one of the default sandbox. A query names a part of a file: `?offset=BYTES&limit=BYTES`,
+/// `?line=NUMBER&lines=NUMBER`; without it a long text is cut, and says how to read on. Only whole files are observed.
 class sandbox_resources final : public resource_provider {
 public:
     /// All outlive this. `most_text`: bytes of a text that are given.
@@ -27,15 +28,16 @@ public:
     std::shared_ptr<void> observe(const caller& who, const std::string& uri, std::function<void()> changed) override;
 
     struct place {
-        std::string sandbox;
-        std::string path;
-        std::optional<std::uint64_t> offset, limit;  ///< of the part that is asked for, in bytes
-        std::string uri;                             ///< of the whole file
+        std::string sandbox;  ///< empty: the default one
+        file_read_request file;
     };
+
+    /// Nothing when it is no such URI; throws rpc_error (invalid_params) when its query is not understood.
     static std::optional<place> parse(std::string_view uri);
 
 private:
-    awaitable<std::optional<json::object>> contents(caller who, place file);
+    awaitable<std::optional<json::object>> text_or_bytes(caller who, place file);
+    awaitable<std::optional<json::object>> contents(sandbox_record where, file_read_request request, bool is_part);
 
     sandbox_manager& sandboxes_;
     sandbox_files& files_;
