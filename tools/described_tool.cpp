@@ -45,9 +45,6 @@ awaitable<tool_result> with_refusals(awaitable<tool_result> work, refusal_form r
     } catch (const file_missing& refused) {
         type = "NotFound";
         sentence = refused.what();
-    } catch (const workspace_refusal& refused) {
-        type = refused.type;
-        sentence = refused.what();
     } catch (const file_error& refused) {
         sentence = refused.what();
     } catch (const database_error& refused) {

@@ -114,6 +114,12 @@ inline void read_value(const json::value& seconds, std::chrono::milliseconds& in
 }
 
 template <class Value>
+void read_value(const json::value& from, std::optional<Value>& into)
+{
+    read_value(from, into.emplace());
+}
+
+template <class Value>
 constexpr std::string_view json_type()
 {
     if constexpr (requires(Value value) { value.has_value(); })

@@ -24,10 +24,9 @@ fields<text_edit> edit_fields()
 
 }  // namespace
 
-tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside)
+tool_owner make_file_edit(const file_places& places)
 {
     using input = file_edit_input;
-    const file_places places(files, inside);
     const json::value example = json::array{json::object{{"old_text", "color = red"}, {"new_text", "color = blue"}}};
     return make_tool<input>(
         {.about = {.name = "file_edit",
@@ -42,8 +41,8 @@ tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside)
                                                    {"success", "path", "replaced", "diff"}),
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>(
+                   .about = unnamed_subject::default_sandbox},
+         .input = with_sandbox<input>(
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
               {"edits", &input::edits, "", rule::items<text_edit>{"", edit_fields()}, json::object{{"minItems", 1}},
                rule::required, rule::example(example)},

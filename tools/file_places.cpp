@@ -1,96 +1,109 @@
 #include "tools/file_places.hpp"
 
+#include "config/settings.hpp"
 #include "files/file_error.hpp"
+#include "mcp/tool_registry.hpp"
 
 namespace cmcp {
-namespace {
 
-awaitable<std::string> bytes_in_sandbox(sandbox_files& files, sandbox_record where, std::string path,
-                                        std::uint64_t most)
+file_places::file_places(const file_tool_parts& parts, const tool_registry& registry)
+    : files_(parts.files), sandboxes_(parts.sandboxes), registry_(registry), config_(parts.config)
 {
-    const auto file = co_await files.download(std::move(where), std::move(path));
-    if (file->size() > most) throw file_error("path: the file is larger than FILE_MAX_SIZE_MB allows.");
-    auto bytes = co_await file->read(0, file->size());
-    co_return bytes;
 }
 
-awaitable<file_matches> search_workspace(file_searcher& by, file_manager& files, caller who, file_search_request what,
-                                         std::size_t room)
+file_policy file_places::policy_for(const caller& who, const sandbox_record& where) const
 {
-    const auto use = co_await files.enter(who, what.path);
-    auto folder = co_await files.workspace(who);
-    auto matches = co_await by.search(who.principal, std::move(folder), std::move(what), room);
+    static const auto usual = settings().file_allowed_extensions;
+    const bool is_set = config_.file_allowed_extensions != usual;
+    const bool is_for_agents = registry_.profiles().names_any_of(who, {"agent", "interpreter"});
+    const bool holds = is_set || (where.is_default() && !who.code && !is_for_agents);
+    if (!holds) return files_.any_extension();
+    return {config_.file_max_size, config_.file_allowed_extensions};
+}
+
+std::string file_places::inside(const sandbox_record& where, const std::string& path) const
+{
+    const std::string& home = files_.home();
+    const bool is_named = path == home || path.starts_with(home + "/");
+    if (!where.is_default() || is_named || !path.starts_with('/')) return path;
+    const auto begin = path.find_first_not_of('/');
+    return begin == std::string::npos ? "." : path.substr(begin);
+}
+
+awaitable<file_matches> file_places::search(file_searcher& by, caller who, std::string sandbox,
+                                            file_search_request what, std::size_t room) const
+{
+    const auto where = co_await sandboxes_.use(std::move(who), std::move(sandbox));
+    what.path = files_.relative("path", inside(where, what.path));
+    auto work = by.search(where.owner, sandboxes_.places().files(where), std::move(what), room);
+    auto matches = co_await sandbox_activities::run(sandboxes_.enter(where), std::move(work));
     co_return matches;
 }
 
-}  // namespace
-
-awaitable<file_matches> file_places::search(file_searcher& by, const caller& who, const std::string& sandbox,
-                                            file_search_request what, std::size_t room) const
+awaitable<file_content> file_places::read(caller who, std::string sandbox, file_read_request what) const
 {
-    const auto where = find(who, sandbox);
-    if (!where) return search_workspace(by, files_, who, std::move(what), room);
-    what.path = inside_.files->relative("path", what.path);
-    auto folder = inside_.sandboxes->places().workspace(where->id);
-    auto work = by.search(where->owner, std::move(folder), std::move(what), room);
-    return sandbox_activities::run(inside_.sandboxes->enter(*where), std::move(work));
+    sandbox_record where;
+    if (sandbox.empty() && sandbox_homes::is_kept_output(what.path))
+        where = sandboxes_.place_of_outputs(who);
+    else
+        where = co_await sandboxes_.use(who, std::move(sandbox));
+    what.path = inside(where, what.path);
+    auto policy = policy_for(who, where);
+    auto content = co_await files_.read(std::move(where), std::move(what), std::move(policy));
+    co_return content;
 }
 
-std::optional<sandbox_record> file_places::find(const caller& who, const std::string& sandbox) const
+awaitable<> file_places::write(caller who, std::string sandbox, file_write_request what) const
 {
-    if (sandbox.empty() && may_use(who, sandbox)) return std::nullopt;
-    if (inside_.files == nullptr)
-        throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
-    return inside_.sandboxes->find(who, sandbox.empty() ? who.code->sandbox : sandbox);
+    auto where = co_await sandboxes_.use(who, std::move(sandbox));
+    what.path = inside(where, what.path);
+    auto policy = policy_for(who, where);
+    co_await files_.write(std::move(where), std::move(what), std::move(policy));
 }
 
-awaitable<file_content> file_places::read(const caller& who, const std::string& sandbox, file_read_request what) const
+awaitable<file_page> file_places::list(caller who, std::string sandbox, file_list_request what) const
 {
-    auto where = find(who, sandbox);
-    if (!where) return files_.read(who, std::move(what));
-    return inside_.files->read(std::move(*where), std::move(what));
+    auto where = co_await sandboxes_.use(std::move(who), std::move(sandbox));
+    what.path = inside(where, what.path);
+    auto page = co_await files_.list(std::move(where), std::move(what));
+    co_return page;
 }
 
-awaitable<> file_places::write(const caller& who, const std::string& sandbox, file_write_request what) const
+awaitable<> file_places::remove(caller who, std::string sandbox, std::string path) const
 {
-    auto where = find(who, sandbox);
-    if (!where) return files_.write(who, std::move(what));
-    return inside_.files->write(std::move(*where), std::move(what));
+    auto where = co_await sandboxes_.use(who, std::move(sandbox));
+    path = inside(where, path);
+    auto policy = policy_for(who, where);
+    co_await files_.remove(std::move(where), std::move(path), std::move(policy));
 }
 
-awaitable<file_page> file_places::list(const caller& who, const std::string& sandbox, file_list_request what) const
+awaitable<> file_places::move(caller who, std::string sandbox, file_move_request what) const
 {
-    auto where = find(who, sandbox);
-    if (!where) return files_.list(who, std::move(what));
-    return inside_.files->list(std::move(*where), std::move(what));
+    auto where = co_await sandboxes_.use(who, std::move(sandbox));
+    what.source = inside(where, what.source);
+    what.destination = inside(where, what.destination);
+    auto policy = policy_for(who, where);
+    co_await files_.move(std::move(where), std::move(what), std::move(policy));
 }
 
-awaitable<> file_places::remove(const caller& who, const std::string& sandbox, std::string path) const
+awaitable<edited_file> file_places::edit(caller who, std::string sandbox, file_edit_request what) const
 {
-    auto where = find(who, sandbox);
-    if (!where) return files_.remove(who, std::move(path));
-    return inside_.files->remove(std::move(*where), std::move(path));
+    auto where = co_await sandboxes_.use(who, std::move(sandbox));
+    what.path = inside(where, what.path);
+    auto policy = policy_for(who, where);
+    auto edited = co_await files_.edit(std::move(where), std::move(what), std::move(policy));
+    co_return edited;
 }
 
-awaitable<> file_places::move(const caller& who, const std::string& sandbox, file_move_request what) const
+awaitable<std::string> file_places::bytes(caller who, std::string sandbox, std::string path) const
 {
-    auto where = find(who, sandbox);
-    if (!where) return files_.move(who, std::move(what));
-    return inside_.files->move(std::move(*where), std::move(what));
-}
-
-awaitable<edited_file> file_places::edit(const caller& who, const std::string& sandbox, file_edit_request what) const
-{
-    auto where = find(who, sandbox);
-    if (!where) return files_.edit(who, std::move(what));
-    return inside_.files->edit(std::move(*where), std::move(what));
-}
-
-awaitable<std::string> file_places::bytes(const caller& who, const std::string& sandbox, std::string path) const
-{
-    auto where = find(who, sandbox);
-    if (!where) return files_.bytes(who, std::move(path));
-    return bytes_in_sandbox(*inside_.files, std::move(*where), std::move(path), files_.policy().max_size());
+    auto where = co_await sandboxes_.use(std::move(who), std::move(sandbox));
+    path = inside(where, path);
+    const auto file = co_await files_.download(std::move(where), std::move(path));
+    if (file->size() > config_.file_max_size)
+        throw file_error("path: the file is larger than FILE_MAX_SIZE_MB allows.");
+    auto bytes = co_await file->read(0, file->size());
+    co_return bytes;
 }
 
 }  // namespace cmcp

@@ -45,10 +45,9 @@ json::object file_search_output()
 
 }  // namespace
 
-tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_of_sandboxes inside)
+tool_owner make_file_search(file_searcher& searcher, const file_places& places)
 {
     using input = file_search_input;
-    const file_places places(files, inside);
     return make_tool<input>(
         {.about = {.name = "file_search",
                    .title = "Search in files",
@@ -56,16 +55,16 @@ tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_
                    .output_schema = file_search_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>(
-             {{"pattern", &input::pattern, "", rule::required, rule::example("def \\w+_test")},
-              {"path", &input::path, "", rule::with_default},
-              {"glob", &input::glob, "*.{js,ts}"},
-              {"ignore_case", &input::ignore_case, "", rule::with_default},
-              {"context", &input::context, "Lines around", rule::between(0, 20)},
-              {"limit", &input::limit, "Most matches", rule::between(1, 10'000), rule::unlisted},
-              {"offset", &input::offset, "", rule::between(0, 100'000'000)},
-              {"everything", &input::everything, "", rule::with_default, rule::unlisted}}),
+                   .about = unnamed_subject::default_sandbox},
+         .input =
+             with_sandbox<input>({{"pattern", &input::pattern, "", rule::required, rule::example("def \\w+_test")},
+                                  {"path", &input::path, "", rule::with_default},
+                                  {"glob", &input::glob, "*.{js,ts}"},
+                                  {"ignore_case", &input::ignore_case, "", rule::with_default},
+                                  {"context", &input::context, "Lines around", rule::between(0, 20)},
+                                  {"limit", &input::limit, "Most matches", rule::between(1, 10'000), rule::unlisted},
+                                  {"offset", &input::offset, "", rule::between(0, 100'000'000)},
+                                  {"everything", &input::everything, "", rule::with_default, rule::unlisted}}),
          .process = std::bind_front(process_file_search, std::ref(searcher), places),
          .refuse = file_refusal});
 }

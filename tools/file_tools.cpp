@@ -54,7 +54,7 @@ tool_owner make_file_read(const file_places& places)
     return make_tool<input>(
         {.about = {.name = "file_read",
                    .title = "Read a file",
-                   .description = "Read a file. Continue with next_offset as offset.",
+                   .description = "Read a text file (others: view_file). Continue with next_offset as offset.",
                    .output_schema = schema::output(
                        {{"content", schema::string("The text, or base64.")},
                         {"size",
@@ -69,11 +69,11 @@ tool_owner make_file_read(const file_places& places)
                        {"success"}),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace,
+                   .about = unnamed_subject::default_sandbox,
                    .size_argument = "limit"},
-         .input = places.with_place<input>(
+         .input = with_sandbox<input>(
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
-              {"encoding", &input::encoding, "utf-8, base64, latin-1, …", rule::with_default},
+              {"encoding", &input::encoding, "utf-8, latin-1, base64, …", rule::with_default},
               {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
               {"limit", &input::limit, "Most bytes", rule::unlisted, rule::between(1, highest_offset)},
               {"line", &input::line, "First line", rule::between(1, highest_offset)},
@@ -106,10 +106,10 @@ tool_owner make_file_write(const file_places& places)
                                                    {"success"}),
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
-                                            {"content", &input::content, "", rule::required, rule::example("hello")},
-                                            {"encoding", &input::encoding, "", rule::with_default}}),
+                   .about = unnamed_subject::default_sandbox},
+         .input = with_sandbox<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
+                                       {"content", &input::content, "", rule::required, rule::example("hello")},
+                                       {"encoding", &input::encoding, "", rule::with_default}}),
          .process = std::bind_front(process_file_write, places),
          .refuse = file_refusal});
 }
@@ -166,7 +166,7 @@ awaitable<tool_result> process_file_list(file_places places, tool_context& conte
     file_list_request request = std::move(input);
     const file_list_request wanted = request;
     request.page_bytes = room_for_text(context.result_limit);
-    if (!sandbox.empty() && path == file_list_request().path) request.path = ".";
+    if (path == file_list_request().path) request.path = ".";
     const auto page = co_await places.list(context.who, sandbox, std::move(request));
     auto shown = page_json(page, why_nothing(page, wanted));
     shown["path"] = path;
@@ -184,13 +184,13 @@ tool_owner make_file_list(const file_places& places)
                    .output_schema = file_list_output(),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>(
-             {{"path", &input::path, "", rule::with_default},
-              {"pattern", &input::pattern, "Glob"},
-              {"recursive", &input::recursive, "", rule::with_default},
-              {"limit", &input::limit, "Most entries", rule::unlisted, rule::between(1, 10'000)},
-              {"cursor", &input::cursor, ""}}),
+                   .about = unnamed_subject::default_sandbox},
+         .input =
+             with_sandbox<input>({{"path", &input::path, "", rule::with_default},
+                                  {"pattern", &input::pattern, "Glob"},
+                                  {"recursive", &input::recursive, "", rule::with_default},
+                                  {"limit", &input::limit, "Most entries", rule::unlisted, rule::between(1, 10'000)},
+                                  {"cursor", &input::cursor, ""}}),
          .process = std::bind_front(process_file_list, places),
          .refuse = file_refusal});
 }
@@ -218,8 +218,8 @@ tool_owner make_file_delete(const file_places& places)
                                                    {"success"}),
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")}}),
+                   .about = unnamed_subject::default_sandbox},
+         .input = with_sandbox<input>({{"path", &input::path, "", rule::required, rule::example("notes/a.txt")}}),
          .process = std::bind_front(process_file_delete, places),
          .refuse = file_refusal});
 }
@@ -249,8 +249,8 @@ tool_owner make_file_move(const file_places& places)
                                                    {"success"}),
                    .needs = scope::files,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>(
+                   .about = unnamed_subject::default_sandbox},
+         .input = with_sandbox<input>(
              {{"source", &input::source, "", rule::required, rule::example("a.txt")},
               {"destination", &input::destination, "With the new name", rule::required, rule::example("notes/b.txt")},
               {"overwrite", &input::overwrite, "Replace an existing file", rule::with_default}}),
@@ -288,12 +288,12 @@ json::object file_row(const file_entry& entry)
     return row;
 }
 
-void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside)
+void add_file_tools(tool_registry& registry, const file_tool_parts& parts)
 {
-    const file_places places(files, inside);
+    const file_places places(parts, registry);
     registry.add(make_file_read(places));
     registry.add(make_file_write(places));
-    registry.add(make_file_edit(files, inside));
+    registry.add(make_file_edit(places));
     registry.add(make_file_list(places));
     registry.add(make_file_delete(places));
     registry.add(make_file_move(places));

@@ -37,41 +37,45 @@ private:
     bool to_code_;
 };
 
-std::string about_workspace(const shown_tools& tools)
+// The caller's own sandbox, which a call means that names none.
+std::string about_own_sandbox(const shown_tools& tools)
 {
-    const std::string runs = tools.among({"system_run_command", "system_run_python"});
-    const bool files = tools.have("file_read");
-    std::string text;
-    if (!runs.empty()) text += "For a single command or script: " + runs + ", in your workspace, without network. ";
-    if (files && !runs.empty())
-        text += "file_* tools work on the same workspace; a relative path means the same file everywhere. ";
-    else if (files && tools.have("create_sandbox"))
-        text += "Give file_* tools the sandbox_id: without it they work on another folder, which no sandbox sees. ";
+    std::string runs =
+        tools.among({"execute_terminal_command", "execute_python_code", "system_run_command", "system_run_python"});
+    if (runs.empty()) return {};
+    if (tools.have("file_read")) runs += " and file_*";
+    std::string text = "You have a sandbox. " + runs +
+                       " work in it, on the same files, which last; a relative path means the same file everywhere. ";
+    if (tools.have("create_sandbox"))
+        text += "create_sandbox makes another one; calls that name its sandbox_id work there. ";
     return text;
 }
 
 std::string about_sandboxes(const shown_tools& tools)
 {
-    if (!tools.have("create_sandbox") && tools.have("execute_code"))
+    if (tools.have("initialize_sandbox") && !tools.have("create_sandbox"))
         return "Call initialize_sandbox once, then execute_code. ";
-    if (!tools.have("create_sandbox")) return {};
-    std::string text =
-        "For work in several steps: create_sandbox gives a sandbox_id; its files, packages and state last. ";
-    if (tools.have("execute_terminal_command")) text += "execute_terminal_command is its shell. ";
+    std::string text;
     if (tools.have("execute_python_code"))
         text += "execute_python_code with stateful: true keeps variables, as a notebook does. ";
-    if (tools.to_code()) text += "Its code can call tools in loops: import tools; dir(tools). ";
-    if (tools.have("install_packages_in_sandbox")) text += "Packages come by install_packages_in_sandbox alone. ";
-    if (tools.have("expose_port")) text += "expose_port links to a server that runs in it. ";
+    if (tools.have("execute_python_code") && tools.to_code())
+        text += "Code in a sandbox can call tools in loops: import tools; dir(tools). ";
+    if (tools.have("install_packages_in_sandbox"))
+        text += "install_packages_in_sandbox is the way to install packages. ";
+    if (tools.have("set_network")) text += "set_network says which hosts programs may reach. ";
+    if (tools.have("expose_port")) text += "expose_port makes a link to a server that runs in the sandbox. ";
     return text;
 }
 
 std::string about_results(const shown_tools& tools)
 {
     std::string text;
-    if (tools.have("job_poll")) text += "Long work: run_in_background, then job_poll. ";
+    if (tools.have("job_poll"))
+        text +=
+            "A call that takes longer than its timeout goes on as a job, and run_in_background begins one at once: "
+            "job_poll with until: end waits for its result. ";
     if (tools.have("view_file")) text += "view_file shows images, PDF and tables. ";
-    text += "Results say in `cause` why a run ended. ";
+    text += "`cause` says why a run ended. ";
     if (tools.have("file_read"))
         text +=
             "Long results are cut: left_out and output_path say where file_read finds the rest; any tool takes "
@@ -103,7 +107,7 @@ std::string about_unusable(const tool_registry& tools, const caller& who)
 std::string instructions_for(const tool_registry& tools, const caller& who)
 {
     const shown_tools shown(tools, who);
-    std::string text = about_workspace(shown) + about_sandboxes(shown);
+    std::string text = about_own_sandbox(shown) + about_sandboxes(shown);
     if (!text.empty()) text += about_results(shown);
     text += about_web(shown) + about_unusable(tools, who);
     if (!text.empty()) text.pop_back();

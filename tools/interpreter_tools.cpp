@@ -14,9 +14,11 @@ namespace {
 
 field<sandbox_input> latest_sandbox_id_field() { return sandbox_id_field("Your latest one by default"); }
 
-sandbox_record named_or_latest(sandbox_manager& sandboxes, const caller& who, const std::string& id)
+awaitable<sandbox_record> named_or_latest(sandbox_manager& sandboxes, caller who, std::string id)
 {
-    return id.empty() ? sandboxes.latest(who) : sandboxes.find(who, id);
+    if (id.empty()) co_return sandboxes.latest(who);
+    auto where = co_await sandboxes.use(std::move(who), std::move(id));
+    co_return where;
 }
 
 // An output schema with status, error_type and message beside the members given.
@@ -140,7 +142,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
                    .about = unnamed_subject::latest_sandbox},
-         .input = {{"image", &initialize_input::image, "One of SANDBOX_IMAGES"}},
+         .input = {{"image", &initialize_input::image, "Of SANDBOX_IMAGES"}},
          .process =
              told_process<initialize_input>{
                  begin_of_initialize, std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages))},
@@ -254,7 +256,7 @@ struct stop_input : sandbox_input {
 
 awaitable<tool_result> process_stop(sandbox_manager& sandboxes, tool_context& context, stop_input input)
 {
-    const auto where = named_or_latest(sandboxes, context.who, input.sandbox_id);
+    const auto where = co_await named_or_latest(sandboxes, context.who, input.sandbox_id);
     if (input.keep_files) {
         co_await sandboxes.end_processes(context.who, where.id);
         co_return answer_of({{"status", "success"},

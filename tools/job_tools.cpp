@@ -1,6 +1,8 @@
 #include "jsonrpc/json_size.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "mcp/result_text.hpp"
 #include "mcp/tool_registry.hpp"
+#include "text/terminal_text.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
 
@@ -37,15 +39,22 @@ json::object with_job_properties(json::object schema)
         {"queued", "running", "finished", "killed", "failed", "lost"});
     properties["tool"] = schema::string("The tool that began it");
     properties["label"] = schema::string("The beginning of what runs");
-    properties["sandbox_id"] = schema::string("Where it runs; left out: in your workspace");
+    properties["sandbox_id"] = schema::string("Where it runs");
     properties["created"] = schema::string("ISO 8601, UTC");
     properties["ended"] = schema::string("ISO 8601, UTC");
     return schema;
 }
 
 struct job_poll_input : job_input {
+    job_patience patience() const
+    {
+        constexpr std::chrono::milliseconds usual(30'000);
+        return {wait.value_or(until.empty() ? std::chrono::milliseconds(0) : usual), until == "end"};
+    }
+
     std::uint64_t cursor = 0;
-    std::chrono::milliseconds wait{0};
+    std::string until;
+    std::optional<std::chrono::milliseconds> wait;
 };
 
 // The pages of output have what the tool printed: the result does not say it again.
@@ -59,22 +68,45 @@ awaitable<job_view> poll_fitting(job_manager& jobs, tool_context& context, job_p
 {
     const std::size_t room = context.result_limit / 2;
     std::size_t most = room;
+    auto patience = input.patience();
     for (;;) {
-        auto view = co_await jobs.poll(context.who, input.job_id, input.cursor, input.wait, most);
+        auto view = co_await jobs.poll(context.who, input.job_id, input.cursor, patience, most);
         const auto size = jsonrpc::json_size(view.output);
         if (size <= room || most < 64) co_return view;
         most = smaller_part(most, size, room);
+        patience.longest = std::chrono::milliseconds(0);
     }
 }
 
-// The tool's answer, as tools/call would have given it; empty while the job runs.
-void add_answer(tool_result& result, const job_record& job, bool with_streams)
+void add_line(std::string& text, std::string_view line)
 {
-    auto answer = jsonrpc::read_object(job.result);
-    json::object outcome = object_of(answer, "structuredContent");
-    if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
-    if (!with_streams) leave_out_streams(outcome);
-    if (job.ended != 0) result.structured["result"] = std::move(outcome);
+    if (line.empty()) return;
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    text += line;
+}
+
+// What became of the job, or where its output goes on.
+std::string line_of_state(const job_view& view)
+{
+    std::string line = view.record.state;
+    if (view.place != 0) line += " at place " + std::to_string(view.place);
+    if (view.record.ended == 0 || view.more) line += "; cursor: " + std::to_string(view.cursor);
+    if (view.more) line += "; more: true";
+    return line;
+}
+
+// The model knows what it began: it is told what is new, and the state.
+std::string text_of_poll(const job_view& view, const json::object& outcome)
+{
+    auto text = as_terminal_shows(view.output);
+    if (text.empty() && !view.messages.empty()) text = view.messages.back();
+    add_line(text, spoken_part(outcome));
+    add_line(text, line_of_state(view));
+    return text;
+}
+
+void add_images(tool_result& result, json::object& answer)
+{
     auto* content = answer.if_contains("content");
     if (content == nullptr || !content->is_array()) return;
     for (auto& block : content->get_array())
@@ -82,9 +114,29 @@ void add_answer(tool_result& result, const job_record& job, bool with_streams)
             result.content.push_back(std::move(block));
 }
 
+// What the tool would have answered; pages of output that have begun before the end are not repeated in it.
+json::object outcome_in(const json::object& answer, const job_view& view)
+{
+    const bool is_task = view.record.keep != 0;  // its pages begin where the call became one
+    auto outcome = object_of(answer, "structuredContent");
+    if (!is_task && view.cursor != 0) leave_out_streams(outcome);
+    return outcome;
+}
+
+// The error output of Python in the workspace has been shown as it was printed.
+json::object outcome_to_tell(json::object outcome, const job_view& view)
+{
+    if (view.more) return {};
+    const bool printed_errors = view.record.tool == "system_run_python" && view_of(outcome, "cause") == "exited";
+    if (printed_errors && view.cursor != 0) outcome.erase("error");
+    return outcome;
+}
+
 awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context, job_poll_input input)
 {
     auto view = co_await poll_fitting(jobs, context, std::move(input));
+    auto answer = co_await jobs.result_of(view.record);
+    auto outcome = outcome_in(answer, view);
     tool_result result;
     result.structured = job_json(view.record);
     result.structured["output"] = view.output;
@@ -92,8 +144,10 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     result.structured["more"] = view.more;
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
     if (view.place != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.place);
-    const bool is_task = view.record.keep != 0;  // its pages begin where the call became one
-    add_answer(result, view.record, is_task || view.cursor == 0);
+    if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
+    if (view.record.ended != 0) result.structured["result"] = outcome;
+    result.text = text_of_poll(view, outcome_to_tell(std::move(outcome), view));
+    if (!view.more) add_images(result, answer);
     co_return result;
 }
 
@@ -103,7 +157,7 @@ tool_owner make_job_poll(job_manager& jobs)
     return make_tool<input>(
         {.about = {.name = "job_poll",
                    .title = "Look at a run in the background",
-                   .description = "New output of a job, its state, at last its result.",
+                   .description = "Read a job: its new output and state. until: end waits for its result.",
                    .output_schema = with_job_properties(schema::output(
                        {{"output", schema::string("What it printed since the cursor")},
                         {"cursor", schema::typed("integer", "For the next call")},
@@ -120,7 +174,8 @@ tool_owner make_job_poll(job_manager& jobs)
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
                    {"cursor", &input::cursor, "That of the previous answer", rule::between(0, std::int64_t{1} << 60)},
-                   {"wait", &input::wait, "Seconds to wait for new output", rule::between(0.0, 60.0)}},
+                   {"until", &input::until, "What to wait for", rule::one_of({"output", "end"})},
+                   {"wait", &input::wait, "Seconds, 30 with until", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});
 }
 

@@ -21,7 +21,7 @@ json::object state_output()
 awaitable<tool_result> process_pause(sandbox_manager& sandboxes, keep_sandbox keep, tool_context& context,
                                      sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     co_await sandboxes.end_processes(context.who, where.id);
     if (keep) co_await keep(where.id);
     co_return answer_of({{"success", true},
@@ -38,14 +38,15 @@ tool_owner make_pause_sandbox(sandbox_manager& sandboxes, keep_sandbox keep)
                    .description = "Stop a sandbox; files and Python variables stay.",
                    .output_schema = state_output(),
                    .needs = scope::sandboxes,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_pause, std::ref(sandboxes), std::move(keep))});
 }
 
 awaitable<tool_result> process_resume(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const auto used = sandboxes.enter(where);
     co_return answer_of({{"success", true}, {"sandbox_id", where.id}, {"status", "running"}});
 }
@@ -58,7 +59,8 @@ tool_owner make_resume_sandbox(sandbox_manager& sandboxes)
                    .description = "Start a paused sandbox.",
                    .output_schema = state_output(),
                    .needs = scope::sandboxes,
-                   .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_resume, std::ref(sandboxes))});
 }

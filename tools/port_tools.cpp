@@ -62,7 +62,7 @@ std::string note_about(const port_link& link, bool listens)
 awaitable<tool_result> process_expose(previews& shown, sandbox_manager& sandboxes, const settings& config,
                                       tool_context& context, expose_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     if (sandboxes.address_for(context.who).empty()) co_return no_address();
     const auto port = static_cast<std::uint16_t>(input.port);
     const port_list listening = co_await shown.listening(where);
@@ -79,7 +79,7 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
     return make_tool<input>(
         {.about = {.name = "expose_port",
                    .title = "Show a port of a sandbox",
-                   .description = "Make a link for people to a port of a sandbox. See it yourself by web_browse.",
+                   .description = "Make a link for people to a port of a sandbox. Look at it yourself with web_browse.",
                    .output_schema =
                        schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                        {"port", schema::typed("integer", "The port")},
@@ -90,17 +90,18 @@ tool_owner make_expose_port(previews& shown, sandbox_manager& sandboxes, const s
                                        {"error", schema::string("What went wrong and what to do")}},
                                       {"sandbox_id", "port", "url", "expires", "listening"}),
                    .needs = scope::run,
-                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    port_field(),
-                   {"ttl", &input::ttl, "Seconds", json::object{{"exclusiveMinimum", 0}}}},
+                   {"ttl", &input::ttl, "Seconds", rule::unlisted, json::object{{"exclusiveMinimum", 0}}}},
          .process = std::bind_front(process_expose, std::ref(shown), std::ref(sandboxes), std::cref(config))});
 }
 
 awaitable<tool_result> process_list_ports(previews& shown, sandbox_manager& sandboxes, tool_context& context,
                                           sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const port_list listening = co_await shown.listening(where);
     tool_result result;
     result.structured["sandbox_id"] = where.id;
@@ -131,7 +132,8 @@ tool_owner make_list_exposed_ports(previews& shown, sandbox_manager& sandboxes)
                         {"error", schema::string("What went wrong and what to do")}},
                        {"sandbox_id", "exposed", "listening"}),
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_list_ports, std::ref(shown), std::ref(sandboxes))});
 }
@@ -139,7 +141,7 @@ tool_owner make_list_exposed_ports(previews& shown, sandbox_manager& sandboxes)
 awaitable<tool_result> process_unexpose(previews& shown, sandbox_manager& sandboxes, tool_context& context,
                                         port_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     if (!shown.links().withdraw(where.id, static_cast<std::uint16_t>(input.port)))
         throw sandbox_error("NotFound", "There is no link to port " + std::to_string(input.port) +
                                             " of this sandbox; list_exposed_ports shows those that there are.");
@@ -158,7 +160,8 @@ tool_owner make_unexpose_port(previews& shown, sandbox_manager& sandboxes)
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id", "port"}),
                    .needs = scope::run,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(), port_field()},
          .process = std::bind_front(process_unexpose, std::ref(shown), std::ref(sandboxes))});
 }

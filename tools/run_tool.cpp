@@ -2,7 +2,7 @@
 
 #include "files/file_error.hpp"
 #include "files/file_root.hpp"
-#include "files/workspace_resources.hpp"
+#include "files/media_types.hpp"
 #include "mcp/reserved_names.hpp"
 #include "runs/error_output.hpp"
 #include "runs/run_report.hpp"
@@ -17,7 +17,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_images = 4;
-constexpr std::uint64_t largest_image = 1 << 20;  // bytes; larger ones are links only
+constexpr std::uint64_t largest_image = 1 << 20;  // bytes; of larger ones the name is told
 constexpr std::uint64_t all_images = 2 << 20;
 
 bool is_image(std::string_view type)
@@ -30,11 +30,11 @@ struct picture {
     std::string type;
 };
 
-std::vector<picture> read_pictures(const std::filesystem::path& workspace, const std::vector<std::string>& files)
+std::vector<picture> read_pictures(const std::filesystem::path& folder, const std::vector<std::string>& files)
 {
     std::vector<picture> pictures;
     std::uint64_t left = all_images;
-    const file_root root(workspace);
+    const file_root root(folder);
     for (const auto& file : files) {
         const std::string type(media_type_of(file, ""));
         if (!is_image(type) || pictures.size() == most_images) continue;
@@ -82,6 +82,7 @@ json::object with_run_output(json::object schema)
     members["stdout_truncated"] = schema::boolean("Standard output is longer than what is shown");
     members["stderr_truncated"] = schema::boolean("Standard error is longer than what is shown");
     members["output_uri"] = schema::string("Resource with everything that was printed, for resources/read");
+    members["binary_bytes"] = schema::typed("integer", "What it printed is no text but so many bytes");
     members["output_path"] = schema::string("The same as a path for file_read, which pages by offset and limit");
     members["signal"] = schema::typed("integer", "The signal that ended it");
     members["denied"] = schema::array("What the sandbox refused", schema::string(""));
@@ -92,7 +93,11 @@ json::object with_run_output(json::object schema)
 
 json::object with_job_id(json::object schema)
 {
-    schema["properties"].as_object()["job_id"] = schema::string(about_job_id);
+    auto& members = schema["properties"].as_object();
+    members["job_id"] = schema::string(about_job_id);
+    members["state"] = schema::string("Of the run in the background");
+    members["cursor"] = schema::typed("integer", "For job_poll: what was printed before is here");
+    if (!members.contains("output")) members["output"] = schema::string("With job_id: what was printed so far");
     schema["anyOf"].as_array().push_back(json::object{{"required", json::array{"success", "job_id"}}});
     return schema;
 }
@@ -112,6 +117,20 @@ awaitable<tool_result> begin_job(job_manager* jobs, tool_context& context, new_j
     answer["state"] = begun.record.state;
     answer["message"] = how + "; job_poll with this job_id gives its output and result.";
     co_return answer_of(std::move(answer));
+}
+
+tool_result answer_with_job(const job_manager::end_of_call& call)
+{
+    json::object answer;
+    answer["success"] = true;
+    answer["output"] = call.printed;
+    answer["job_id"] = call.job.id;
+    answer["state"] = call.job.state;
+    answer["cursor"] = static_cast<std::int64_t>(call.printed.size());
+    answer["message"] =
+        "Its time is over, and it goes on in the background: job_poll with this job_id and cursor reads on (until: end "
+        "waits for its end), job_kill ends it.";
+    return answer_of(std::move(answer));
 }
 
 void add_run(tool_result& result, const run_outcome& run)
@@ -147,6 +166,7 @@ json::object with_sandbox_run_output(json::object schema)
     members["files"] =
         schema::array("Files that the run made or changed, relative to the working folder", schema::string(""));
     members["file_links"] = schema::array("Where to download them, in the same order", schema::string(""));
+    members["files_left_out"] = schema::typed("integer", "How many more there are");
     members["result"] = schema::any("With stateful: the value of the last expression");
     members["result_is_repr"] =
         schema::boolean("result is the value's repr() as text: JSON would not give the value back");
@@ -190,25 +210,23 @@ void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
 }
 
 awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
-                      sandbox_record where, std::vector<std::string> files)
+                      sandbox_record where, changed_paths files)
 {
     json::array names, links;
-    for (const auto& file : files) {
+    for (const auto& file : files.paths) {
         names.emplace_back(file);
         links.emplace_back(sandboxes.link_to(who, where, file));
     }
     result.structured["files"] = std::move(names);
     result.structured["file_links"] = std::move(links);
-    if (files.empty()) co_return;
-    auto work = [workspace = sandboxes.places().workspace(where.id), files] { return read_pictures(workspace, files); };
+    if (files.left_out != 0) result.structured["files_left_out"] = files.left_out;
+    if (files.paths.empty()) co_return;
+    auto work = [folder = sandboxes.places().files(where), paths = std::move(files.paths)] {
+        return read_pictures(folder, paths);
+    };
     const auto pictures = co_await pool.run(where.owner, std::move(work));
     for (const auto& each : pictures)
         result.content.push_back(json::object{{"type", "image"}, {"data", each.data}, {"mimeType", each.type}});
-    for (const auto& file : files)
-        result.content.push_back(json::object{{"type", "resource_link"},
-                                              {"uri", sandboxes.uri_of(where, file)},
-                                              {"name", file},
-                                              {"mimeType", media_type_of(file, "application/octet-stream")}});
 }
 
 }  // namespace cmcp

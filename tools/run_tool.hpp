@@ -46,30 +46,44 @@ struct run_process {
     std::string tool;
     job_manager* jobs;  ///< null: nothing runs in the background
     std::function<awaitable<tool_result>(caller, request_io&, Input)> run;
-    std::function<sandbox_record(const caller&, const std::string& id)> find{};  ///< the sandbox of a sandbox_run_input
+    std::function<awaitable<sandbox_record>(caller, std::string id)> find{};  ///< the sandbox of a sandbox_run_input
+    bool keeps_timeout = false;  ///< a run whose call names a timeout is ended by it, as an earlier system promised
 };
 
 /// Begins a job and answers at once. Throws sandbox_error where `jobs` is null.
 awaitable<tool_result> begin_job(job_manager* jobs, tool_context& context, new_job job, job_manager::work work);
+
+/// The answer of a call that has become a job.
+tool_result answer_with_job(const job_manager::end_of_call& call);
 
 template <class Input>
 awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& context, Input input)
 {
     new_job job{.tool = how.tool, .label = input.job_label()};
     if constexpr (std::derived_from<Input, sandbox_run_input>) {
-        input.where = how.find(context.who, input.sandbox_id);
-        job.sandbox = input.where.id;
+        auto where = co_await how.find(context.who, input.sandbox_id);
+        job.sandbox = where.id;
+        input.where = std::move(where);
     }
     input.request_id = context.request_id;
     if (!input.max_output) input.max_output = context.result_limit;
-    if (!input.background) {
+    input.may_outlive = !input.background && context.reads_jobs && how.jobs != nullptr && how.jobs->becomes_jobs() &&
+                        !(how.keeps_timeout && input.timeout);
+    if (!input.background && !input.may_outlive) {
         auto result = co_await how.run(context.who, context.io, std::move(input));
         co_return result;
     }
+    const bool background = input.background;
     job_manager::work work = [run = std::move(how.run), who = context.who, input = std::move(input)](
                                  request_io& io) mutable { return run(std::move(who), io, std::move(input)); };
-    auto begun = co_await begin_job(how.jobs, context, std::move(job), std::move(work));
-    co_return begun;
+    if (background) {
+        auto begun = co_await begin_job(how.jobs, context, std::move(job), std::move(work));
+        co_return begun;
+    }
+    job.request = context.request_id;
+    auto call = co_await how.jobs->attend(context.who, context.io, std::move(job), std::move(work));
+    if (call.result) co_return std::move(*call.result);
+    co_return answer_with_job(call);
 }
 
 /// Adds the members that all results of runs have, and to `_meta` that no place was left for the run.
@@ -90,9 +104,9 @@ tool_result sandbox_run_result(run_outcome run, std::string_view longest,
 /// The value of the last expression and what became of the kernel.
 void add_kernel_fields(tool_result& result, kernel_outcome& outcome);
 
-/// Appends the images among `files` as image content, up to a limit, and links to all of them, and the results `files`,
-/// `file_links`.
+/// Appends the images among `files` as image content, up to a limit, and the results `files`, `file_links`,
+/// `files_left_out`.
 awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
-                      sandbox_record where, std::vector<std::string> files);
+                      sandbox_record where, changed_paths files);
 
 }  // namespace cmcp

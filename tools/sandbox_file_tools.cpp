@@ -48,7 +48,7 @@ awaitable<stored_file> store_upload(sandbox_files& files, sandbox_record where, 
 awaitable<tool_result> process_upload(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
                                       upload_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const auto stored = co_await store_upload(files, where, std::move(input), context.pool);
     co_return answer_of({{"success", true},
                          {"path", stored.path},
@@ -73,7 +73,8 @@ tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sa
                                   {"error", schema::string("What went wrong and what to do")}},
                                  {"success", "path", "size"}),
               .needs = scope::files,
-              .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+              .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+              .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"local_file_path", &input::local_file_path, "In SANDBOX_UPLOAD_FOLDER"},
                    {"content", &input::content, "base64"},
@@ -132,7 +133,7 @@ file_part fitting_part(std::string bytes, bool whole, const std::string& encodin
 awaitable<tool_result> process_download(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
                                         download_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const auto file = co_await files.download(where, input.file_path);
     const auto room = room_for_text(context.result_limit);
     std::string bytes = co_await file->read(input.offset, std::min(input.limit.value_or(room), room));
@@ -171,6 +172,7 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                        {"success", "content", "encoding", "size"}),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox,
                    .size_argument = "limit"},
          .input = {sandbox_id_field(),
                    {"file_path", &input::file_path, "", rule::required, rule::example("plot.png")},
@@ -187,7 +189,7 @@ struct sandbox_list_input : sandbox_input, file_list_request {
 awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
                                           sandbox_list_input input)
 {
-    auto where = sandboxes.find(context.who, input.sandbox_id);
+    auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     file_list_request request = std::move(input);
     const file_list_request wanted = request;
     request.page_bytes = room_for_text(context.result_limit);
@@ -228,7 +230,8 @@ tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandbo
                    .description = "As file_list with sandbox_id.",
                    .output_schema = sandbox_list_output(),
                    .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"path", &input::path, "", rule::with_default},
                    {"pattern", &input::pattern, "Glob"},

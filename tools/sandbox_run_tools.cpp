@@ -39,6 +39,12 @@ awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kerne
     co_return result;
 }
 
+// The network of programs, where the operator lets them have one.
+std::string network_in_words(const sandbox_manager& sandboxes)
+{
+    return sandboxes.offers_network() ? ", with the network that set_network gave it" : ", without network";
+}
+
 json::object run_output(std::string_view about_stderr)
 {
     return with_sandbox_run_output(
@@ -53,17 +59,18 @@ tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernel
     using input = sandbox_run_input;
     run_process<input> process{"execute_python_code", &jobs,
                                std::bind_front(script_result, std::ref(runs), std::ref(kernels), std::ref(pool)),
-                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
                    .title = "Execute Python in a sandbox",
-                   .description = "Run Python in a sandbox, without network: a script, or with stateful a notebook "
-                                  "cell. Files last; images come back.",
+                   .description = "Run Python in a sandbox" + network_in_words(runs.sandboxes()) +
+                                  ": a script, or with stateful a notebook cell. Files last; images are returned.",
                    .output_schema = run_output("What it printed as errors, with the traceback of an exception"),
                    .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"code", &input::code, "", rule::required, rule::example("print(6 * 7)")},
                    {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
@@ -100,17 +107,19 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
     using input = sandbox_run_input;
     run_process<input> process{"execute_terminal_command", &jobs,
                                std::bind_front(run_terminal, std::ref(runs), std::ref(shells), std::ref(pool)),
-                               std::bind_front(&sandbox_manager::find, &runs.sandboxes())};
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
                    .title = "Execute a command in a sandbox",
-                   .description = "Run a bash command in a sandbox, without network; files last. A server goes on if "
-                                  "started with nohup … > log 2>&1 &; later calls reach it on 127.0.0.1.",
+                   .description = "Run a bash command in a sandbox" + network_in_words(runs.sandboxes()) +
+                                  "; files last. To keep a server running: nohup … > log 2>&1 &; later calls reach it "
+                                  "on 127.0.0.1.",
                    .output_schema = run_output("What it printed as errors"),
                    .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"command", &input::code, "", rule::required, rule::example("ls -l | head")},
                    {"working_dir", &input::working_dir, "Folder to start in", rule::unlisted},
@@ -146,7 +155,7 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
 
 std::string about_install(const settings& config)
 {
-    std::string description = "Install Python or npm packages in a sandbox for its later runs, which need no network.";
+    std::string description = "Install Python or npm packages in a sandbox for its later runs.";
     if (!config.pypi_allow_source) description += " Wheels only.";
     return description;
 }
@@ -156,7 +165,7 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
 {
     using input = install_input;
     run_process<input> process{"install_packages_in_sandbox", &jobs, std::bind_front(run_install, std::ref(packages)),
-                               std::bind_front(&sandbox_manager::find, &sandboxes)};
+                               std::bind_front(&sandbox_manager::use, &sandboxes)};
     return make_tool<input>(
         {.about = {.name = "install_packages_in_sandbox",
                    .title = "Install packages in a sandbox",
@@ -168,14 +177,15 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
                        {"success", "installed", "output"})),
                    .needs = scope::packages,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = true},
-                   .tasks = task_use::may},
+                   .tasks = task_use::may,
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"package_names", &input::package_names, "", json::object{{"items", schema::string("")}},
                     rule::required, rule::listed_example{json::array{"numpy", "six==1.16.0"}}},
                    {"manager", &input::manager, "", rule::one_of({"pip", "npm"})},
                    unlisted(timeout_field()),
                    max_output_field(),
-                   background_field()},
+                   unlisted(background_field())},
          .process = std::bind_front(run_or_begin<input>, std::move(process))});
 }
 

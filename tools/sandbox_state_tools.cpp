@@ -33,7 +33,7 @@ json::object kernel_json(const std::optional<kernel_transfer>& state)
 awaitable<tool_result> process_fork(kernel_manager& kernels, sandbox_manager& sandboxes, tool_context& context,
                                     fork_input input)
 {
-    auto original = sandboxes.find(context.who, input.sandbox_id);
+    auto original = co_await sandboxes.use(context.who, input.sandbox_id);
     const std::string original_id = original.id;
     const auto copy = co_await kernels.fork(context.who, context.io, std::move(original), std::move(input.name));
     tool_result result;
@@ -77,7 +77,8 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"sandbox_id", "name", "status", "forked_from", "kernel"}),
                    .needs = scope::sandboxes,
-                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(), {"name", &fork_input::name, "Of the new one"}},
          .process = std::bind_front(process_fork, std::ref(kernels), std::ref(sandboxes))});
 }
@@ -89,7 +90,7 @@ struct snapshot_input : sandbox_input {
 
 awaitable<tool_result> process_snapshot(sandbox_manager& sandboxes, tool_context& context, snapshot_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     tool_result result;
     result.structured["success"] = true;
     if (input.action == "delete") {
@@ -134,7 +135,8 @@ tool_owner make_snapshot_sandbox(sandbox_manager& sandboxes)
                        "Keep files and packages of a sandbox for restore_sandbox; list or delete what was kept.",
                    .output_schema = snapshot_output(),
                    .needs = scope::sandboxes,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"action", &input::action, "create by default", rule::one_of({"create", "list", "delete"})},
                    {"name", &input::name, "", rule::header("Snapshot-Id")}},
@@ -147,7 +149,7 @@ struct restore_input : sandbox_input {
 
 awaitable<tool_result> process_restore(sandbox_manager& sandboxes, tool_context& context, restore_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const auto snapshot = co_await sandboxes.restore(context.who, where.id, std::move(input.snapshot));
     co_return answer_of({{"success", true}, {"sandbox_id", where.id}, {"snapshot_id", snapshot.id}});
 }
@@ -164,7 +166,8 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id", "snapshot_id"}),
                    .needs = scope::sandboxes,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"snapshot", &restore_input::snapshot, "Name or handle", rule::header("Snapshot-Id"),
                     rule::required}},
@@ -174,7 +177,7 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
 awaitable<tool_result> process_interrupt(kernel_manager& kernels, sandbox_manager& sandboxes, tool_context& context,
                                          sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     co_return answer_of({{"success", true}, {"was_running", kernels.interrupt(where.id)}});
 }
 
@@ -189,7 +192,8 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "was_running"}),
                    .needs = scope::run,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field()},
          .process = std::bind_front(process_interrupt, std::ref(kernels), std::ref(sandboxes))});
 }
@@ -201,7 +205,7 @@ struct restart_input : sandbox_input {
 awaitable<tool_result> process_restart(kernel_manager& kernels, sandbox_manager& sandboxes, tool_context& context,
                                        restart_input input)
 {
-    auto where = sandboxes.find(context.who, input.sandbox_id);
+    auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const bool was_running = co_await kernels.restart(std::move(where), input.keep_variables);
     co_return answer_of({{"success", true}, {"was_running", was_running}});
 }
@@ -217,7 +221,8 @@ tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandbox
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "was_running"}),
                    .needs = scope::run,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
+                   .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
                    {"keep_variables", &restart_input::keep_variables,
                     "Give the next kernel the variables, where no code runs", rule::with_default}},

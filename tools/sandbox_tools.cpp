@@ -43,7 +43,7 @@ awaitable<tool_result> process_create(sandbox_manager& sandboxes, const settings
     add_image_digest(result.structured, sandboxes, where);
     result.structured["working_dir"] = config.sandbox_work_dir;
     add_secrets_row(result.structured, sandboxes, where);
-    if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().workspace(where.id).string();
+    if (config.sandbox_open_mount) result.structured["folder"] = sandboxes.places().files(where).string();
     co_return result;
 }
 
@@ -54,11 +54,23 @@ fields<network_wish> network_fields()
     return {std::move(allow), {"ask", &network_wish::ask, "Ask the user for others"}};
 }
 
-fields<new_sandbox> create_fields(bool with_network)
+// The images that there are; where there is no choice, nothing is said of it.
+field<new_sandbox> image_field(const settings& config)
+{
+    constexpr std::size_t most_named = 8;
+    const auto& names = config.sandbox_images;
+    std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), most_named));
+    if (names.size() > most_named) first.emplace_back("…");
+    field<new_sandbox> image{"image", &new_sandbox::image, "One of " + joined(first, ", ")};
+    image.listed = names.size() > 1 || (names.size() == 1 && !image_choice::is_native(names.front()));
+    return image;
+}
+
+fields<new_sandbox> create_fields(bool with_network, const settings& config)
 {
     using input = new_sandbox;
-    fields<input> all{{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}};
-    field<input> network{"network", &input::network, "Hosts for its programs",
+    fields<input> all{{"name", &input::name, ""}, image_field(config)};
+    field<input> network{"network", &input::network, "Hosts that its programs may reach",
                          rule::members<network_wish>{network_fields()},
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
     network.listed = with_network;
@@ -68,7 +80,7 @@ fields<new_sandbox> create_fields(bool with_network)
 
 std::string about_network(const sandbox_manager& sandboxes, const settings& config)
 {
-    if (!sandboxes.offers_network()) return "No network.";
+    if (!sandboxes.offers_network()) return "No network: the operator allows hosts by SANDBOX_NETWORK_ALLOWED.";
     return config.sandbox_network == settings::words{"none"} ? "No network unless given."
                                                              : "Network: " + joined(config.sandbox_network, ", ") + ".";
 }
@@ -95,18 +107,17 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
 {
     using input = new_sandbox;
     return make_tool<input>(
-        {.about =
-             {.name = "create_sandbox",
-              .title = "Create a sandbox",
-              .description =
-                  "Make a sandbox with files and packages of its own, kept until delete_sandbox. Working folder: " +
-                  config.sandbox_work_dir + ". " + about_network(sandboxes, config),
-              .output_schema = create_output(sandboxes.offers_network()),
-              .needs = scope::sandboxes,
-              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
-              .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
-              .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.offers_network()),
+        {.about = {.name = "create_sandbox",
+                   .title = "Create a sandbox",
+                   .description = "Make another sandbox, with files and packages of its own, kept until "
+                                  "delete_sandbox. Working folder: " +
+                                  config.sandbox_work_dir + ". " + about_network(sandboxes, config),
+                   .output_schema = create_output(sandboxes.offers_network()),
+                   .needs = scope::sandboxes,
+                   .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+                   .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
+                   .about = unnamed_subject::new_sandbox},
+         .input = create_fields(sandboxes.offers_network(), config),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
@@ -198,7 +209,7 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
 
 awaitable<tool_result> process_delete(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
 {
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     co_await sandboxes.remove(context.who, where.id);
     co_return answer_of({{"success", true}, {"sandbox_id", where.id}});
 }
@@ -208,14 +219,14 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "delete_sandbox",
                    .title = "Delete a sandbox",
-                   .description = "Remove a sandbox with all that it has.",
+                   .description = "Remove a sandbox with all that it has; the default one is empty then.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                                     {"sandbox_id", schema::string("Its handle")},
                                                     {"error", schema::string("What went wrong and what to do")}},
                                                    {"success", "sandbox_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
-         .input = {sandbox_id_field()},
+         .input = {{"sandbox_id", &sandbox_input::sandbox_id, "", rule::header("Sandbox-Id"), rule::required}},
          .process = std::bind_front(process_delete, std::ref(sandboxes))});
 }
 
@@ -225,7 +236,7 @@ awaitable<tool_result> process_set_network(sandbox_manager& sandboxes, tool_cont
 {
     network_wish wish{std::move(input.allow), input.ask};
     const bool ended = co_await sandboxes.set_network(context.who, input.sandbox_id, std::move(wish));
-    const auto where = sandboxes.find(context.who, input.sandbox_id);
+    const auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     json::object answer{{"success", true}, {"sandbox_id", where.id}, {"network", network_json(where)}};
     add_secrets_row(answer, sandboxes, where);
     if (sandbox_network::asks_in(where)) answer["network_asks"] = true;
@@ -251,7 +262,8 @@ tool_owner make_set_network(sandbox_manager& sandboxes)
                         {"error", schema::string("What went wrong and what to do")}},
                        {"success", "sandbox_id", "network"}),
                    .needs = scope::web,
-                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true}},
+                   .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
+                   .about = unnamed_subject::default_sandbox},
          .input = std::move(input),
          .process = std::bind_front(process_set_network, std::ref(sandboxes))});
 }
@@ -267,13 +279,6 @@ json::array network_json(const sandbox_record& record)
 field<sandbox_input> sandbox_id_field(std::string_view description)
 {
     return {"sandbox_id", &sandbox_input::sandbox_id, description, rule::header("Sandbox-Id")};
-}
-
-field<sandbox_input> sandbox_id_field()
-{
-    auto handle = sandbox_id_field("");
-    handle.required = true;
-    return handle;
 }
 
 json::object sandbox_json(const sandbox_record& record)

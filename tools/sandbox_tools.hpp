@@ -13,8 +13,15 @@ struct sandbox_input {
     std::string sandbox_id;
 };
 
-field<sandbox_input> sandbox_id_field(std::string_view description);
-field<sandbox_input> sandbox_id_field();  ///< required
+field<sandbox_input> sandbox_id_field(std::string_view description = {});  ///< left out: the default sandbox is meant
+
+/// The arguments with that one behind them.
+template <class Input>
+fields<Input> with_sandbox(fields<Input> all)
+{
+    all.push_back(sandbox_id_field());
+    return all;
+}
 
 json::object sandbox_json(const sandbox_record& record);
 json::array network_json(const sandbox_record& record);  ///< the hosts that its programs may reach

@@ -77,7 +77,7 @@ struct open_input : sandbox_input, size_input {};
 awaitable<tool_result> process_open(shell_manager& shells, sandbox_manager& sandboxes, tool_context& context,
                                     open_input input)
 {
-    auto where = sandboxes.find(context.who, input.sandbox_id);
+    auto where = co_await sandboxes.use(context.who, input.sandbox_id);
     const auto view = co_await shells.open(context.who, context.io, std::move(where), input.size());
     co_return answer_of(view_json(view));
 }
@@ -93,7 +93,8 @@ tool_owner make_shell_open(shell_manager& shells, sandbox_manager& sandboxes)
                   "For commands: execute_terminal_command.",
               .output_schema = view_output(),
               .needs = scope::run,
-              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false}},
+              .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
+              .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(), columns_field("80 by default"), rows_field("24 by default")},
          .process = std::bind_front(process_open, std::ref(shells), std::ref(sandboxes))});
 }

@@ -3,6 +3,7 @@
 #include "mcp/revision.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
+#include "sandboxes/sandbox_runner.hpp"
 #include "tools/described_tool.hpp"
 #include "tools/tools.hpp"
 #include "wire/run_request.hpp"
@@ -20,12 +21,12 @@ struct env_var_input {
 };
 
 // The launcher gives these to every run; Python runs have more of them.
-void add_sandbox_variables(variable_map& to)
+void add_sandbox_variables(variable_map& to, const settings& config)
 {
     to["PATH"] = sandbox::usual_path;
     sandbox::run_request model;
-    add_python_variables(model, python_home::none);
-    to["HOME"] = model.workspace_inside;
+    add_python_variables(model, python_home::sandbox);
+    to["HOME"] = config.sandbox_work_dir;
     to["LANG"] = "C.UTF-8";
     to["TERM"] = "dumb";
     to["USER"] = "sandbox";
@@ -39,7 +40,7 @@ variable_map visible_variables(const settings& config)
     variable_map all;
     for (const setting& row : setting_table())
         if (!row.secret) all[std::string(row.name)] = row.print(config);
-    add_sandbox_variables(all);
+    add_sandbox_variables(all, config);
     return all;
 }
 
@@ -124,6 +125,7 @@ public:
 
 struct server_facts {
     sandbox::backend& backend;
+    sandbox_runner& runs;
     bash_manager& bash;
     python_manager& python;
     const settings& config;
@@ -140,17 +142,21 @@ std::string first_line(const run_outcome& outcome)
 
 awaitable<> find_versions(server_facts& facts, caller who)
 {
+    if (!facts.bash_version.empty() && !facts.python_version.empty()) co_return;
     silent_io io;
     run_options options;
     options.request_id = "system_info";
+    const auto where = co_await facts.runs.sandboxes().use(who, {});
     if (facts.bash_version.empty()) {
-        std::string command = "builtin echo $BASH_VERSION";
-        const auto outcome = co_await facts.bash.run(who, io, std::move(command), options);
+        auto request = facts.runs.listed_base(where);
+        facts.bash.start(request, "builtin echo $BASH_VERSION", options);
+        const auto outcome = co_await facts.runs.listed(who, io, where, "command", std::move(request), options);
         facts.bash_version = first_line(outcome);
     }
     if (facts.python_version.empty()) {
-        std::string code = "import sys\nprint('.'.join(map(str, sys.version_info[:3])))";
-        const auto outcome = co_await facts.python.run(who, io, std::move(code), options);
+        auto request = facts.runs.listed_base(where);
+        facts.python.start(request, "import sys\nprint('.'.join(map(str, sys.version_info[:3])))", options);
+        const auto outcome = co_await facts.runs.listed(who, io, where, "python", std::move(request), options);
         facts.python_version = first_line(outcome);
     }
 }
@@ -235,10 +241,10 @@ json::array layers_json(const sandbox::layers& layers)
     return all;
 }
 
-tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
+tool_owner make_system_info(sandbox::backend& backend, sandbox_runner& runs, bash_manager& bash, python_manager& python,
                             const settings& config, usage_of_principal usage)
 {
-    auto facts = std::make_shared<server_facts>(server_facts{backend, bash, python, config, std::move(usage)});
+    auto facts = std::make_shared<server_facts>(server_facts{backend, runs, bash, python, config, std::move(usage)});
     return make_tool<no_input>(
         {.about = {.name = "system_info",
                    .title = "About this server",

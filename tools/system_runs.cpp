@@ -10,6 +10,8 @@
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 namespace cmcp {
@@ -19,27 +21,26 @@ namespace {
 std::string about_system_run_command(bool sandboxes)
 {
     const std::string text =
-        "Run a bash command in the workspace, on the files of file_*, without network. Only the programs in "
-        "BASH_ALLOWED_COMMANDS exist.";
+        "Run a bash command on the files of file_*, without network. Only the programs in BASH_ALLOWED_COMMANDS exist.";
     return sandboxes ? text + " For servers or packages use execute_terminal_command." : text;
 }
 
 std::string about_system_run_python(bool sandboxes)
 {
     const std::string text =
-        "Run a Python script in the workspace, on the files of file_*, without network. Print, or assign to _ what "
-        "`result` shall be. Variables do not last";
+        "Run a Python script on the files of file_*, without network. Print, or assign the `result` to _. Variables do "
+        "not last";
     return text + (sandboxes ? "; execute_python_code with stateful keeps them." : ".");
 }
 
-fields<run_input> system_run_fields(field<run_input> code, bool jobs)
+fields<sandbox_run_input> system_run_fields(field<sandbox_run_input> code, bool jobs)
 {
-    fields<run_input> all{std::move(code),
-                          {"working_dir", &run_input::working_dir, "Folder to start in"},
-                          timeout_field(),
-                          max_output_field()};
+    fields<sandbox_run_input> all{std::move(code),
+                                  {"working_dir", &sandbox_run_input::working_dir, "Folder to start in"},
+                                  timeout_field(),
+                                  max_output_field()};
     if (jobs) all.push_back(background_field());
-    return all;
+    return with_sandbox<sandbox_run_input>(std::move(all));
 }
 
 json::object command_output(bool jobs)
@@ -53,20 +54,37 @@ json::object command_output(bool jobs)
     return jobs ? with_job_id(std::move(output)) : output;
 }
 
-awaitable<tool_result> run_bash(bash_manager& bash, caller who, request_io& io, run_input input)
+awaitable<run_outcome> run_listed_command(sandbox_runner& runs, bash_manager& bash, caller who, request_io& io,
+                                          sandbox_run_input input)
+{
+    run_outcome outcome;
+    outcome.refused = bash_manager::problem(input.code);
+    if (!outcome.refused.empty()) co_return outcome;
+    auto request = runs.listed_base(input.where);
+    bash.start(request, std::move(input.code), input);
+    run_options& options = input;
+    outcome = co_await runs.listed(std::move(who), io, std::move(input.where), "command", std::move(request),
+                                   std::move(options));
+    bash.explain(outcome);
+    co_return outcome;
+}
+
+awaitable<tool_result> run_bash(sandbox_runner& runs, bash_manager& bash, caller who, request_io& io,
+                                sandbox_run_input input)
 {
     const std::string longest = bash.terms().longest(input.background);
-    run_options& options = input;
-    auto outcome = co_await bash.run(std::move(who), io, std::move(input.code), std::move(options));
+    auto outcome = co_await run_listed_command(runs, bash, std::move(who), io, std::move(input));
     std::string hint = hint_on(outcome.err, outcome.end.denied,
                                {outcome.limits, memory_of_commands, false, outcome.end.exit_code != 0});
     co_return run_result(std::move(outcome), longest, std::move(hint));
 }
 
-tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
+tool_owner make_system_run_command(sandbox_runner& runs, bash_manager& bash, job_manager* jobs)
 {
-    run_process<run_input> process{"system_run_command", jobs, std::bind_front(run_bash, std::ref(bash))};
-    return make_tool<run_input>(
+    using input = sandbox_run_input;
+    run_process<input> process{"system_run_command", jobs, std::bind_front(run_bash, std::ref(runs), std::ref(bash)),
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes()), true};
+    return make_tool<input>(
         {.about = {.name = "system_run_command",
                    .title = "Run a shell command",
                    .description = about_system_run_command(jobs != nullptr),
@@ -74,10 +92,10 @@ tool_owner make_system_run_command(bash_manager& bash, job_manager* jobs)
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may,
-                   .about = unnamed_subject::workspace},
-         .input = system_run_fields({"command", &run_input::code, "", rule::required, rule::example("ls -l | head")},
+                   .about = unnamed_subject::default_sandbox},
+         .input = system_run_fields({"command", &input::code, "", rule::required, rule::example("ls -l | head")},
                                     jobs != nullptr),
-         .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
+         .process = std::bind_front(run_or_begin<input>, std::move(process))});
 }
 
 json::object python_output(bool jobs)
@@ -135,45 +153,81 @@ tool_result python_result(run_outcome outcome, module_source modules, std::strin
     return result;
 }
 
-awaitable<tool_result> run_python(python_manager& python, module_source modules, caller who, request_io& io,
-                                  run_input input)
+// To look for new files costs more than a short run does, so it is done for code that may draw.
+bool may_draw(const std::string& code)
+{
+    constexpr std::array<std::string_view, 8> signs{"plot", "seaborn", "PIL",  "savefig",
+                                                    ".png", ".jp",     ".gif", ".webp"};
+    return std::ranges::any_of(signs, [&](std::string_view sign) { return code.find(sign) != std::string::npos; });
+}
+
+awaitable<run_outcome> run_listed_python(sandbox_runner& runs, python_manager& python, caller who, request_io& io,
+                                         sandbox_run_input input)
+{
+    run_outcome outcome;
+    outcome.refused = python_manager::problem(input.code);
+    if (!outcome.refused.empty()) co_return outcome;
+    auto request = runs.listed_base(input.where);
+    python.start(request, std::move(input.code), input);
+    run_options& options = input;
+    outcome = co_await runs.listed(std::move(who), io, std::move(input.where), "python", std::move(request),
+                                   std::move(options));
+    co_return outcome;
+}
+
+awaitable<tool_result> run_python(sandbox_runner& runs, python_manager& python, module_source modules, caller who,
+                                  request_io& io, sandbox_run_input input)
 {
     const std::string longest = python.terms().longest(input.background);
-    run_options& options = input;
     const std::string principal = who.principal;
-    auto outcome = co_await python.run(std::move(who), io, std::move(input.code), std::move(options));
+    const sandbox_record where = input.where;
+    const bool draws = may_draw(input.code);
+    auto running = run_listed_python(runs, python, who, io, std::move(input));
+    sandbox_outcome seen;
+    if (draws)
+        seen = co_await runs.with_files(where, std::move(running));
+    else
+        seen.run = co_await std::move(running);
+    auto& outcome = seen.run;
     const auto size = outcome.out.size() + outcome.err.size() + outcome.end.result.size();
     auto describe = [ended = std::make_shared<run_outcome>(std::move(outcome)), modules, longest] {
         return python_result(std::move(*ended), modules, longest);
     };
-    auto result = co_await by_size(python.pool(), principal, size, std::move(describe));
+    auto result = co_await by_size(runs.pool(), principal, size, std::move(describe));
+    if (!seen.files.paths.empty())
+        co_await add_files(result, runs.sandboxes(), runs.pool(), std::move(who), where, std::move(seen.files));
     co_return result;
 }
 
-tool_owner make_system_run_python(python_manager& python, job_manager* jobs)
+tool_owner make_system_run_python(sandbox_runner& runs, python_manager& python, job_manager* jobs)
 {
+    using input = sandbox_run_input;
     const auto modules = jobs != nullptr ? module_source::server_or_sandbox : module_source::server;
-    run_process<run_input> process{"system_run_python", jobs, std::bind_front(run_python, std::ref(python), modules)};
-    return make_tool<run_input>(
+    run_process<input> process{"system_run_python", jobs,
+                               std::bind_front(run_python, std::ref(runs), std::ref(python), modules),
+                               std::bind_front(&sandbox_manager::use, &runs.sandboxes()), true};
+    return make_tool<input>(
         {.about = {.name = "system_run_python",
                    .title = "Run Python code",
                    .description = about_system_run_python(jobs != nullptr),
                    .output_schema = python_output(jobs != nullptr),
+                   .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may,
-                   .about = unnamed_subject::workspace},
-         .input = system_run_fields({"code", &run_input::code, "", rule::required, rule::listed_example{"_ = 6 * 7"}},
+                   .about = unnamed_subject::default_sandbox},
+         .input = system_run_fields({"code", &input::code, "", rule::required, rule::listed_example{"_ = 6 * 7"}},
                                     jobs != nullptr),
-         .process = std::bind_front(run_or_begin<run_input>, std::move(process))});
+         .process = std::bind_front(run_or_begin<input>, std::move(process))});
 }
 
 }  // namespace
 
-void add_system_runs(tool_registry& registry, bash_manager& bash, python_manager& python, job_manager* jobs)
+void add_system_runs(tool_registry& registry, sandbox_runner& runs, bash_manager& bash, python_manager& python,
+                     job_manager* jobs)
 {
-    registry.add(make_system_run_command(bash, jobs));
-    registry.add(make_system_run_python(python, jobs));
+    registry.add(make_system_run_command(runs, bash, jobs));
+    registry.add(make_system_run_python(runs, python, jobs));
 }
 
 }  // namespace cmcp

@@ -14,7 +14,7 @@ namespace cmcp {
 class bash_manager;
 class blocking_pool;
 class command_shells;
-class file_manager;
+class file_places;
 class file_searcher;
 class file_viewer;
 class job_manager;
@@ -45,10 +45,11 @@ struct pages_of_sandboxes {
     sandbox_manager* sandboxes = nullptr;
 };
 
-/// Both null: there are no sandboxes.
-struct files_of_sandboxes {
-    sandbox_files* files = nullptr;
-    sandbox_manager* sandboxes = nullptr;
+/// For the file tools; all outlive them.
+struct file_tool_parts {
+    sandbox_files& files;
+    sandbox_manager& sandboxes;
+    const settings& config;
 };
 
 /// Defines the profiles of tools, and shows to each caller those that the settings name. Throws config_error for a name
@@ -75,21 +76,20 @@ std::string why_closed(const file_page& page);
 // outlive the registry.
 
 /// system_run_command, system_run_python. Where `jobs` is null, nothing runs in the background.
-void add_system_runs(tool_registry& registry, bash_manager& bash, python_manager& python, job_manager* jobs);
+void add_system_runs(tool_registry& registry, sandbox_runner& runs, bash_manager& bash, python_manager& python,
+                     job_manager* jobs);
 tool_owner make_system_env_var(const settings& config);
 /// The use of a principal of what it may have, as a row of /admin/usage.
 using usage_of_principal = std::function<json::object(const std::string& principal)>;
 
-tool_owner make_system_info(sandbox::backend& backend, bash_manager& bash, python_manager& python,
+tool_owner make_system_info(sandbox::backend& backend, sandbox_runner& runs, bash_manager& bash, python_manager& python,
                             const settings& config, usage_of_principal usage);
 
-/// file_read, file_write, file_edit, file_list, file_delete, file_move; `inside`: in sandboxes, too.
-void add_file_tools(tool_registry& registry, file_manager& files, files_of_sandboxes inside);
-tool_owner make_file_search(file_searcher& searcher, file_manager& files, files_of_sandboxes inside);
-tool_owner make_file_edit(file_manager& files, files_of_sandboxes inside);
-
-/// view_file, of the workspace and of `inside`.
-tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_sandboxes inside);
+/// file_read, file_write, file_edit, file_list, file_delete, file_move
+void add_file_tools(tool_registry& registry, const file_tool_parts& parts);
+tool_owner make_file_search(file_searcher& searcher, const file_places& places);
+tool_owner make_file_edit(const file_places& places);
+tool_owner make_view_file(file_viewer& viewer, const file_places& places);
 
 /// web_search, web_scrape, web_browse
 /// `pages`: those that web_browse opens within sandboxes.

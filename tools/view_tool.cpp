@@ -27,15 +27,13 @@ awaitable<tool_result> process_view(file_viewer& viewer, file_places places, too
 
 }  // namespace
 
-tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_sandboxes inside)
+tool_owner make_view_file(file_viewer& viewer, const file_places& places)
 {
-    const file_places places(files, inside);
     using input = view_input;
     return make_tool<input>(
         {.about = {.name = "view_file",
                    .title = "Look at a file",
-                   .description =
-                       "See an image, a page of a PDF or rows of a table (csv, tsv, xlsx). Other files: file_read.",
+                   .description = "See an image, a page of a PDF or rows of a table (csv, tsv, xlsx).",
                    .output_schema = schema::output(
                        {{"success", schema::boolean("Whether it can be shown")},
                         {"path", schema::string("Path of the file")},
@@ -49,8 +47,8 @@ tool_owner make_view_file(file_viewer& viewer, file_manager& files, files_of_san
                    .may_show_images = true,
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::workspace},
-         .input = places.with_place<input>(
+                   .about = unnamed_subject::default_sandbox},
+         .input = with_sandbox<input>(
              {{"path", &input::path, "", rule::required, rule::example("plot.png")},
               {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}}),
          .process = std::bind_front(process_view, std::ref(viewer), places),

@@ -277,6 +277,8 @@ TEST_CASE("file reading says what else shows a file that is no text")
     CHECK(contains(sentence, "view_file"));
     CHECK(contains(sentence, "base64"));
     CHECK(contains(sentence, "latin-1"));
+    scene.put("plot.PNG", std::string("\x89PNG\r\n\x1a\n", 8));
+    CHECK(scene.read_refusal("plot.PNG") == "path \"plot.PNG\" is no text; view_file shows it.");
 }
 
 TEST_CASE("a tilde in front of a path is the home of the programs, which is the root")

@@ -64,3 +64,40 @@ TEST_CASE("a file that changes often at one moment is told once to each of its o
     CHECK(most_in_step <= 500);
     CHECK(std::ranges::all_of(of.times_told, [](int times) { return times == 1; }));
 }
+
+TEST_CASE("a principal's observers leave room for those of others, and a handle that ends gives its place back")
+{
+    asio::io_context io;
+    const file_scene scene;
+    const file_root root(scene.place);
+    file_watch watch(io.get_executor(), 8);
+    const auto observe = [&](const char* principal) { return watch.observe(principal, root.descriptor(), "a", [] {}); };
+    std::vector<std::shared_ptr<void>> anns;
+    for (int i = 0; i < 4; ++i) anns.push_back(observe("ann"));
+    CHECK_THROWS_AS(observe("ann"), std::system_error);
+    const auto first = observe("bob");
+    const auto second = observe("bob");
+    CHECK_THROWS_AS(observe("bob"), std::system_error);
+    CHECK(observe("eve"));
+    anns.resize(2);
+    CHECK(observe("ann"));
+}
+
+TEST_CASE("an observer may end itself or the watch while it is told")
+{
+    asio::io_context io;
+    const file_scene scene;
+    auto watch = std::make_unique<file_watch>(io.get_executor());
+    const file_root root(scene.place);
+    bool called = false;
+    std::shared_ptr<void> first = watch->observe("ann", root.descriptor(), "a.txt", [&] {
+        called = true;
+        first.reset();
+        watch.reset();
+    });
+    const auto second = watch->observe("ann", root.descriptor(), "a.txt", [] {});
+    scene.put("a.txt", "x");
+    while (io.run_one() > 0) {
+    }
+    CHECK(called);
+}

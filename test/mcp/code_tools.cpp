@@ -71,16 +71,12 @@ TEST_CASE("what code may not do with a tool of the list is refused by a sentence
     auto scrape = defined("web_scrape", true, true);
     scrape.keeps_to_network = true;
     CHECK(overreach(scrape, from).empty());
-    auto run = defined("system_run_python", false, false);
-    run.about = unnamed_subject::workspace;
-    CHECK(overreach(run, from).find("SANDBOX_TOOLS_REACH_OUT=workspace") != std::string::npos);
     auto read = defined("file_read", true, false);
-    read.about = unnamed_subject::workspace;
+    read.about = unnamed_subject::default_sandbox;
     read.input_schema = schema_with_sandbox({"code"});
     CHECK(overreach(read, from).empty());
-    from.network = from.workspace = true;
+    from.network = true;
     CHECK(overreach(install, from).empty());
-    CHECK(overreach(run, from).empty());
 }
 
 TEST_CASE("code that names no sandbox means its own, and is not asked for one", "[code]")

@@ -55,7 +55,7 @@ public:
     }
     awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
     std::string known_home_of(const caller&) const override { return home; }
-    std::string workspace_of(const caller&) const override { return workspace; }
+    std::string default_sandbox_of(const caller&) const override { return default_sandbox; }
     awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
     awaitable<std::vector<answer>> ask_holders(served_request&) override { co_return lists; }
     void tell_list_changed(const std::string& list) override { changed_lists.push_back(list); }
@@ -73,8 +73,8 @@ public:
     std::vector<std::string> changed_lists;
     std::vector<std::string> names;  // principal:name of each question
     std::function<void(json::object params)> tell;
-    std::string home;                  // of every workspace
-    std::string workspace;             // the handle of every workspace
+    std::string home;                  // of every default sandbox
+    std::string default_sandbox;       // the handle of every one
     std::optional<std::string> again;  // where sandboxes of n2 are now
     std::vector<std::string> looked_for;
     std::map<std::string, std::string> gone_to;  // by the node that is asked
@@ -207,10 +207,10 @@ TEST_CASE("a node that had the sandbox says where it has gone, and the rest is f
     CHECK(nodes == "n2n3n2n3n4");
 }
 
-TEST_CASE("what is about the workspace goes to its home, and what a result had no room for to where it is kept")
+TEST_CASE("what is about the default sandbox goes to its home, and what a result had no room for to where it is kept")
 {
     cluster_of_two c;
-    c.add_about("read", unnamed_subject::workspace);
+    c.add_about("read", unnamed_subject::default_sandbox);
     const auto read = [&](json::object arguments) {
         c.answer();
         arguments["text"] = "hi";
@@ -225,32 +225,35 @@ TEST_CASE("what is about the workspace goes to its home, and what a result had n
     CHECK(read({{"path", "a.txt"}}) == 2);
     CHECK(read({{"path", own}}) == 2);
     CHECK(read({{"path", "a.txt"}, {"sandbox_id", here}}) == 2);
-    CHECK(read({{"path", "/workspace/" + there}}) == 3);
+    CHECK(read({{"path", "/app/results/" + there}}) == 3);
 }
 
-TEST_CASE("a workspace whose home does not answer is looked for by its handle, and answered here when it has come")
+TEST_CASE(
+    "a default sandbox whose home does not answer is looked for by its handle, and answered here when it has come")
 {
     cluster_of_two c;
-    c.add_about("read", unnamed_subject::workspace);
+    c.add_about("read", unnamed_subject::default_sandbox);
     c.nodes.home = "n2";
     c.nodes.unreachable = true;
     const auto read = [&] { return c.server.modern("tools/call", call_params("read", {{"text", "hi"}})); };
     CHECK(result_of(read()).at("structuredContent").at("error_type") == "NodeUnreachable");
     CHECK(c.nodes.looked_for.empty());
-    c.nodes.workspace = "wsp_home_0123456789abcdef0123456789abcdef";
+    c.nodes.default_sandbox = "sbx_home_0123456789abcdef0123456789abcdef";
     c.nodes.again = "";
     CHECK(result_of(read()).at("structuredContent").at("text") == "hi");
-    CHECK(c.nodes.looked_for == std::vector<std::string>{c.nodes.workspace});
+    CHECK(c.nodes.looked_for == std::vector<std::string>{c.nodes.default_sandbox});
 }
 
-TEST_CASE("a resource of the workspace is at its home")
+TEST_CASE("a resource of the default sandbox is at its home")
 {
     cluster_of_two c;
     c.nodes.home = "n2";
     const caller who;
-    CHECK(node_of_resource(who, "workspace:///notes/a.txt?line=3", c.nodes) == "n2");
-    CHECK(node_of_resource(who, "workspace:///.outputs/out_n1_0123456789abcdef0123456789abcdef.txt?offset=5", c.nodes)
-              .empty());
+    for (const std::string root : {"workspace:///", "sandbox://default/"}) {
+        CHECK(node_of_resource(who, root + "notes/a.txt?line=3", c.nodes) == "n2");
+        CHECK(node_of_resource(who, root + ".outputs/out_n1_0123456789abcdef0123456789abcdef.txt?offset=5", c.nodes)
+                  .empty());
+    }
 }
 
 TEST_CASE("a call for a sandbox of this node is answered here")

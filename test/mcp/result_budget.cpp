@@ -100,7 +100,7 @@ TEST_CASE("a long text keeps head and tail, and names the file that has all of i
     CHECK(content.ends_with("zzzz"));
     CHECK(content.find("all of it: .outputs/a.txt ...]") != std::string::npos);
     CHECK(content.size() > limit * 9 / 10 - 1024);
-    CHECK(result.at("output_uri") == "workspace:///.outputs/a.txt");
+    CHECK(result.at("output_uri") == "sandbox://default/.outputs/a.txt");
     CHECK(result.at("output_size") == 100'000);
     CHECK(string_in(result, "left_out") == "content: file_read .outputs/a.txt or resources/read, by offset or line");
     CHECK(shortened({{"content", "short"}}) == json::object{{"content", "short"}});
@@ -182,8 +182,61 @@ TEST_CASE("the text of a result is what was printed, then facts in a line")
         {R"({"success":false,"error":"Do it.","error_type":"NotFound","status":"error","message":"Do it."})", "Do it."},
         {R"({"success":true,"path":"a.txt"})", "path: a.txt"},
         {R"({"success":true})", "Done."},
-        {R"({"entries":[{"name":"a"},{"name":"b"}],"success":true})", "[entries]\n{\"name\":\"a\"}\n{\"name\":\"b\"}"}};
+        {R"({"entries":[{"name":"a"},{"name":"b","n":[1,2]}],"success":true})", "[entries]\nname: a\nname: b; n: 1, 2"},
+        {R"({"stdout":"10%\r100%\n","stderr":"\u001b[31mred\u001b[0m","exit_code":1})",
+         "100%\n[stderr]\nred\nexit_code: 1"},
+        {R"({"content":"kept\rto the letter"})", "kept\rto the letter"},
+        {R"({"entries":[{"name":"a.txt","path":"d/a.txt","is_directory":false,"size":356,"modified":1.5,"type":"file"},)"
+         R"({"name":"b","path":"d/b","is_directory":true,"size":null,"modified":1.5,"type":"directory"}],"path":"d"})",
+         "356  a.txt\nb/\npath: d"},
+        {R"({"entries":[{"name":"a","path":"d/a","is_directory":false,"size":3},)"
+         R"({"name":"b","path":"e/b","is_directory":false,"size":4,"type":"symlink"}],"path":"."})",
+         "3  d/a\n4  e/b  (symlink)"},
+        {R"({"success":true,"installed":["a==1.0","b==2.1"],"output":"Collecting a\n","exit_code":0})",
+         "installed: a 1.0, b 2.1"},
+        {R"({"success":true,"installed":[],"output":"Requirement already satisfied","exit_code":0})",
+         "Nothing was missing: all that was asked for is installed."},
+        {R"({"success":false,"installed":[],"output":"no such package","exit_code":1})",
+         "no such package\nexit_code: 1"},
+        {R"({"sandbox_id":"sbx_1","name":"a","status":"running","image":"native","created":"2026","last_used":"2026",)"
+         R"("disk_bytes":0,"working_dir":"/workspace"})",
+         "sandbox_id: sbx_1; name: a; working_dir: /workspace"},
+        {R"({"sandboxes":[{"sandbox_id":"sbx_1","status":"stopped","packages":[{"name":"a","version":"1"}]}]})",
+         "[sandboxes]\nsandbox_id: sbx_1; status: stopped; packages: a 1"},
+        {R"({"content":"all","size":3,"modified":1795695599.2,"success":true})", "all"},
+        {R"({"content":"some","size":30,"next_offset":4,"success":true})", "some\nsize: 30; next_offset: 4"},
+        {R"({"content":"a.txt:1: x\n","matches":1,"files":1,"success":true})", "a.txt:1: x\nmatches: 1; files: 1"}};
     for (const auto& [structured, text] : rows) CHECK(result_text(parse(structured)) == text);
+}
+
+TEST_CASE("the text of a result names the files that a run has changed, and counts those of builds")
+{
+    const auto text = [](json::array files, int left_out = 0) {
+        json::object run{{"stdout", "x\n"}, {"exit_code", 0}, {"file_links", files}, {"files", std::move(files)}};
+        if (left_out != 0) run["files_left_out"] = left_out;
+        return result_text(run);
+    };
+    CHECK(text({".displays/0001.html"}) == "x\n");
+    CHECK(text({".displays/0001.html", "plot.png"}) == "x\nfiles: plot.png");
+    CHECK(text({"dist/a.js", "dist/b.css"}) == "x\nfiles: dist/a.js, dist/b.css");
+    CHECK(text({"a.c", "build/1.o", "build/2.o", "build/3.o", "build/4.o", "build/5.o", "build/6.o"}) ==
+          "x\nfiles: a.c, build/1.o, build/2.o, build/3.o and 3 more");
+    CHECK(text({"a", "b"}, 1337) == "x\nfiles: a, b and 1,337 more");
+    json::array many;
+    for (int i = 0; i < 90; ++i) many.emplace_back("results/measured-" + std::to_string(i) + ".csv");
+    const auto shown = text(many);
+    CHECK(shown.size() < 600);
+    CHECK(shown.ends_with(" more"));
+    CHECK(text({"a\nb"}) == "x\nfiles: \"a\\nb\"");
+}
+
+TEST_CASE("the text of a result says of bytes that are no text how many they are")
+{
+    std::string bytes;
+    for (int i = 0; i < 300; ++i) bytes += "\xEF\xBF\xBDPK";
+    const json::object run{
+        {"stdout", bytes}, {"stderr", ""}, {"exit_code", 0}, {"binary_bytes", 1300}, {"output_path", ".outputs/a.txt"}};
+    CHECK(result_text(run) == "(binary output, 1,300 bytes, in .outputs/a.txt)");
 }
 
 TEST_CASE("a large result is the same whether the pool makes it or not")

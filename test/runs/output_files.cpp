@@ -26,7 +26,7 @@ std::size_t entries(const fs::path& folder)
 
 }  // namespace
 
-TEST_CASE("long output is kept whole in a file of the workspace, in the order of its arrival")
+TEST_CASE("long output is kept whole in a file of the sandbox, in the order of its arrival")
 {
     run_stage s;
     s.backend.prints = {{sandbox::stream::out, "first "},
@@ -41,9 +41,7 @@ TEST_CASE("long output is kept whole in a file of the workspace, in the order of
     CHECK(outcome.err == "second  last");
     CHECK(outcome.out.size() < 300);
     CHECK(outcome.out.find(outcome.output_path) != std::string::npos);
-    CHECK(outcome.output_uri == "workspace:///" + outcome.output_path);
-    CHECK(content(s.places.folder(caller()) / outcome.output_path) ==
-          "first second " + std::string(300'000, 'x') + " last");
+    CHECK(content(s.files / outcome.output_path) == "first second " + std::string(300'000, 'x') + " last");
 }
 
 TEST_CASE("short output leaves no file")
@@ -53,20 +51,20 @@ TEST_CASE("short output leaves no file")
     const run_outcome outcome = s.run();
     CHECK(outcome.out == "text");
     CHECK(outcome.output_path.empty());
-    CHECK_FALSE(fs::exists(s.places.folder(caller()) / ".outputs"));
+    CHECK_FALSE(fs::exists(s.files / ".outputs"));
 }
 
 TEST_CASE("a link planted in the place of the outputs' folder is not followed")
 {
     run_stage s;
     const temporary_folder elsewhere;
-    fs::create_directory_symlink(elsewhere.path, s.places.folder(caller()) / ".outputs");
+    fs::create_directory_symlink(elsewhere.path, s.files / ".outputs");
     s.backend.prints = {{sandbox::stream::out, std::string(1000, 'x')}};
     run_options options;
     options.max_output = 10;
     const run_outcome outcome = s.run(options);
     CHECK(outcome.out_truncated);
-    CHECK(outcome.output_uri.empty());
+    CHECK(outcome.output_path.empty());
     CHECK(entries(elsewhere.path) == 0);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "files/workspaces.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/run_admission.hpp"
 #include "runs/runner.hpp"
@@ -115,16 +114,24 @@ struct run_stage {
     asio::io_context io;
     temporary_folder folder;
     blocking_pool pool{1};
-    workspaces places{folder.path, false};
+    std::filesystem::path files = folder.path / "files";
     output_store outputs{pool};
     run_admission admission{admission_limits()};
     scripted_backend backend;
     recording_io progress{io.get_executor()};
-    runner runs{backend, places, outputs, admission, admission, pool};
+    runner runs{backend, outputs, admission, admission, pool};
 
-    run_outcome run(run_options options = {})
+    run_stage() { std::filesystem::create_directory(files); }
+
+    sandbox::run_request request_here() const
     {
         sandbox::run_request request;
+        request.workspace = files.string();
+        return request;
+    }
+    run_outcome run(run_options options = {})
+    {
+        auto request = request_here();
         return run_coroutine(io, runs.run(caller(), progress, std::move(request), std::move(options)));
     }
 };

@@ -61,16 +61,18 @@ TEST_CASE("what an installation that was cut off left half done is taken away on
 {
     temporary_folder folder;
     const sandbox_paths places(folder.path);
-    places.make("sbx");
-    const fs::path site = places.workspace("sbx") / ".local/lib/python3.11/site-packages";
+    sandbox_record of;
+    of.id = "sbx";
+    places.make(of);
+    const fs::path site = places.files(of) / ".local/lib/python3.11/site-packages";
     put_distribution(site, "whole", "1.0", true);
     put_distribution(site, "half", "2.0", false);
-    CHECK_FALSE(places.end_marked_installs("sbx"));
+    CHECK_FALSE(places.end_marked_installs(of));
     CHECK(fs::exists(site / "half-2.0.dist-info"));
     const std::string first = places.mark_install("sbx"), second = places.mark_install("sbx");
     places.unmark_install("sbx", first);
-    CHECK(places.end_marked_installs("sbx"));
+    CHECK(places.end_marked_installs(of));
     CHECK_FALSE(fs::exists(site / "half-2.0.dist-info"));
-    CHECK(installed_packages(places.workspace("sbx")) == versions{{"whole", "1.0"}});
-    CHECK_FALSE(places.end_marked_installs("sbx"));
+    CHECK(installed_packages(places.files(of)) == versions{{"whole", "1.0"}});
+    CHECK_FALSE(places.end_marked_installs(of));
 }

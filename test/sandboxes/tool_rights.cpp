@@ -115,29 +115,26 @@ TEST_CASE("a ticket says where code runs, and reaches its own sandbox alone unle
     CHECK_FALSE(place().network);
     CHECK(may_use(place(), "sbx_a"));
     CHECK_FALSE(may_use(place(), "sbx_b"));
-    CHECK_FALSE(may_use(place(), ""));
+    CHECK_FALSE(place().default_sandbox);
     config.sandbox_tools_reach_out = {"sandboxes"};  // as a reload does it
     CHECK(may_use(place(), "sbx_b"));
-    CHECK_FALSE(may_use(place(), ""));
     config.sandbox_tools_reach_out = {"workspace"};
     CHECK_FALSE(may_use(place(), "sbx_b"));
-    CHECK(may_use(place(), ""));
+    CHECK(place().default_sandbox);
     config.sandbox_tools_reach_out = {"network", "workspace"};
     CHECK(place().network);
     config.sandbox_tools_reach_out = {"none"};
     CHECK_FALSE(place().network);
-    CHECK_FALSE(may_use(place(), ""));
+    CHECK_FALSE(place().default_sandbox);
 }
 
 TEST_CASE("a client may use all that belongs to its principal", "[code]")
 {
     auto who = caller_with(scope_set::ordinary());
     CHECK(may_use(who, "sbx_a"));
-    CHECK(may_use(who, ""));
     who.code = std::make_shared<calling_code>(calling_code{"sbx_a", true, false, false, {}});
     CHECK(may_use(who, "sbx_a"));
     CHECK_FALSE(may_use(who, "sbx_b"));
-    CHECK_FALSE(may_use(who, ""));
 }
 
 TEST_CASE("the way out that a ticket leads to is that of its own sandbox", "[code]")

@@ -88,7 +88,7 @@ TEST_CASE("jobs that an earlier version kept are read with their results")
     const std::filesystem::path file = "/tmp/cmcp-old-jobs-" + std::to_string(::getpid()) + ".sqlite";
     {
         database old(file);
-        old.execute(R"(CREATE TABLE sandboxes (id TEXT PRIMARY KEY);
+        old.execute(R"(CREATE TABLE sandboxes (id TEXT PRIMARY KEY, status TEXT NOT NULL);
             CREATE TABLE jobs (
             id TEXT PRIMARY KEY, owner TEXT NOT NULL, sandbox TEXT NOT NULL, tool TEXT NOT NULL, label TEXT NOT NULL,
             state TEXT NOT NULL, created REAL NOT NULL, ended REAL NOT NULL, result TEXT NOT NULL);

@@ -1,10 +1,13 @@
 #include "test/files/file_support.hpp"
+#include "test/runs/run_support.hpp"
 #include "test/support/run_coroutine.hpp"
 
 #include "async/task_group.hpp"
-#include "files/file_manager.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/tool_registry.hpp"
+#include "sandboxes/sandbox_files.hpp"
+#include "store/record_folder.hpp"
 #include "tools/tools.hpp"
 
 using namespace cmcp;
@@ -23,7 +26,16 @@ struct silent_io : request_io {
 };
 
 struct file_stage {
-    file_stage() { add_file_tools(registry, files, {}); }
+    file_stage() { add_file_tools(registry, {files, sandboxes, config}); }
+
+    static settings settings_of(const file_scene& scene)
+    {
+        settings config;
+        config.sandbox_root = scene.base;
+        config.file_max_size = 1 << 20;
+        config.file_allowed_extensions = {"txt"};
+        return config;
+    }
 
     awaitable<tool_result> start(std::string name, json::object arguments)
     {
@@ -42,8 +54,12 @@ struct file_stage {
     file_scene scene;
     asio::io_context io;
     blocking_pool pool;
-    workspaces places{scene.base, false};
-    file_manager files{pool, places, file_policy(1 << 20, {"txt"}), [](std::string_view) { return 0; }};
+    settings config = settings_of(scene);
+    scripted_backend backend;
+    quotas limits{config};
+    record_folder records{scene.base / "sandboxes"};
+    sandbox_manager sandboxes{config, io.get_executor(), backend, pool, records, limits, handle_maker("here")};
+    sandbox_files files{config, sandboxes, pool};
     tool_registry registry;
     silent_io silent;
     caller who;
@@ -117,7 +133,7 @@ TEST_CASE("file_list takes patterns with braces, and says when nothing matches")
     CHECK_FALSE(stage.call("file_list", R"({"pattern": "*.js"})").structured.contains("note"));
 }
 
-TEST_CASE("file tools work from the home folder, which is the workspace")
+TEST_CASE("file tools work from the home folder, which is where the files are")
 {
     file_stage stage;
     CHECK_FALSE(stage.call("file_write", R"({"path": "~/new/a.txt", "content": "x"})").is_error);
@@ -141,8 +157,7 @@ TEST_CASE("file tools write contents in base64 as libraries make them, and name 
 TEST_CASE("file tools that change something refuse arguments that mean another target, and do nothing")
 {
     file_stage stage;
-    for (const auto* more :
-         {R"("sandbox_id": "sbx_x")", R"("cwd": "sub")", R"("dry_run": true)", R"("recursive": true)"}) {
+    for (const auto* more : {R"("container": "x")", R"("cwd": "sub")", R"("dry_run": true)", R"("recursive": true)"}) {
         auto arguments = json::parse(std::string(R"({"path": "hello.txt", )") + more + "}").as_object();
         CHECK(contains(stage.registry.validate("file_delete", arguments), "nothing was done"));
     }

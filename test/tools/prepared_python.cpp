@@ -143,7 +143,7 @@ TEST_CASE("a working folder that is not there is refused alike")
     system_stage s(all_programs(), GENERATE(from_range(ways())));
     s.python("import os\nos.mkdir('inner')");
     CHECK(text(s.python("import os\nprint(os.getcwd())", {{"working_dir", "inner"}}), "output") ==
-          "/workspace/inner\n");
+          "/app/results/inner\n");
 }
 
 TEST_CASE("what the interpreter holds does not count against the memory of a run")

@@ -112,15 +112,17 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
     {
         record_folder folder(kept.path / "sandboxes");
         sandbox_manager first(config, io.get_executor(), backend, pool, folder, limits, handle_maker("here"));
-        id = run_coroutine(io, first.create({}, {"work", {}})).id;
+        const auto work = run_coroutine(io, first.create({}, {"work", {}}));
+        id = work.id;
         const auto half = run_coroutine(io, first.create({}, {"half", {}}));
         first.store().begin_delete(half.id);  // killed in the middle of a deletion
         caller session;
         session.session = "one";
         session.session_ends = true;
         run_coroutine(io, first.create(session, {"of a session", {}, true}));
-        std::ofstream(first.places().workspace(id) / "a.txt") << "1";
-        fs::create_directories(first.places().workspace(first.handles().make("sbx")));  // killed amid a creation
+        std::ofstream(first.places().files(work) / "a.txt") << "1";
+        fs::create_directories(first.places().folder(first.handles().make("sbx")) /
+                               "workspace");  // killed amid a creation
         const auto lost = run_coroutine(io, first.create({}, {"lost", {}}));
         fs::remove_all(first.places().folder(lost.id));
     }
@@ -130,7 +132,7 @@ TEST_CASE("after a restart sandboxes are there as they were, and what is left of
     REQUIRE(all.size() == 1);
     CHECK(all[0].id == id);
     CHECK(all[0].status == "stopped");
-    CHECK(fs::exists(second.places().workspace(id) / "a.txt"));
+    CHECK(fs::exists(second.places().files(all[0]) / "a.txt"));
     CHECK(second.places().all() == std::vector<std::string>{id});
 }
 

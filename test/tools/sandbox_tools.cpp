@@ -68,11 +68,11 @@ TEST_CASE("an image that a run made comes back as image content")
     const auto id = s.create();
     s.shell_in(id, "printf '\\211PNG....' > p.png; echo no > t.txt");
     const auto& content = s.last.content;
-    REQUIRE(content.size() == 3);
+    REQUIRE(content.size() == 1);
     CHECK(content[0].as_object().at("type") == "image");
     CHECK(content[0].as_object().at("mimeType") == "image/png");
     CHECK(base64_decode(text(content[0].as_object(), "data")) == "\x89PNG....");
-    CHECK(content[1].as_object().at("type") == "resource_link");
+    CHECK(strings(s.last.structured, "files") == std::vector<std::string>{"p.png", "t.txt"});
 }
 
 TEST_CASE("a name is taken once for an owner, and refused where it cannot be one")

@@ -1,6 +1,6 @@
 #include "config/settings.hpp"
-#include "files/workspace_resources.hpp"
 #include "jsonrpc/rpc_error.hpp"
+#include "sandboxes/sandbox_resources.hpp"
 #include "test/tools/system_support.hpp"
 
 #include <algorithm>
@@ -221,7 +221,7 @@ TEST_CASE("long output can be paged with resources/read, by its owner only")
 {
     system_stage s;
     const std::string uri = text(s.bash("seq 100000", {{"max_output", 100}}), "output_uri");
-    workspace_resources pages(*s.all->files, *s.all->watch);
+    sandbox_resources pages(*s.all->sandboxes, *s.all->sandbox_files_, *s.all->watch, *s.all->pool);
     const auto read = [&](caller who, std::string part) { return run_coroutine(s.io, pages.read(who, uri + part)); };
     const auto page = read(caller(), "?offset=588888&limit=7");
     REQUIRE(page);

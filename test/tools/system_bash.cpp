@@ -115,8 +115,8 @@ TEST_CASE("a long command runs like a short one and leaves no descriptor open")
 TEST_CASE("a command starts in its working_dir")
 {
     system_stage s;
-    CHECK(text(s.bash("pwd; mkdir -p a/b; echo $HOME"), "stdout") == "/workspace\n/workspace\n");
-    CHECK(text(s.bash("pwd", {{"working_dir", "a/b"}}), "stdout") == "/workspace/a/b\n");
+    CHECK(text(s.bash("pwd; mkdir -p a/b; echo $HOME"), "stdout") == "/app/results\n/app/results\n");
+    CHECK(text(s.bash("pwd", {{"working_dir", "a/b"}}), "stdout") == "/app/results/a/b\n");
     CHECK(text(s.bash("pwd", {{"working_dir", "/tmp"}}), "stdout") == "/tmp\n");
     s.bash("pwd", {{"working_dir", "missing"}});
     CHECK(s.last.is_error);
@@ -132,14 +132,15 @@ TEST_CASE("binary output becomes valid text")
     CHECK(text(result, "stdout") == std::string("a\xEF\xBF\xBD\0b\xEF\xBF\xBD", 9));
 }
 
-TEST_CASE("long output can be read as a file of the workspace")
+TEST_CASE("long output can be read as a file of the sandbox")
 {
     system_stage s;
     const auto result = s.bash("seq 100000", {{"max_output", 1000}});
     CHECK(result.at("stdout_truncated") == true);
     CHECK(text(result, "stdout").size() < 1200);
     CHECK(text(result, "stdout").find("1\n2\n3\n") == 0);
-    CHECK(text(result, "output_uri") == "workspace:///" + text(result, "output_path"));
+    CHECK(text(result, "output_uri").starts_with("sandbox://sbx_"));
+    CHECK(text(result, "output_uri").ends_with("/" + text(result, "output_path")));
     CHECK(fs::file_size(s.workspace() / text(result, "output_path")) == 588895);
     CHECK(text(s.bash("tail -n 1 " + text(result, "output_path")), "stdout") == "100000\n");
 }

@@ -21,11 +21,8 @@ public:
     /// Whether the text has the form of a handle of this kind (of any node). Only such text becomes a file name.
     static bool fits(std::string_view kind, std::string_view text);
 
-    /// Whether it is the handle of a sandbox, or of a caller's workspace (workspace_kind), which may go from node to
-    /// node.
-    static bool may_move(std::string_view text) { return fits("sbx", text) || fits(workspace_kind, text); }
-
-    static constexpr std::string_view workspace_kind = "wsp";
+    /// Whether it is the handle of a sandbox, which may go from node to node.
+    static bool may_move(std::string_view text) { return fits("sbx", text); }
 
     /// The node that a handle of any kind names, as a part of `text`; empty when the text is no handle.
     static std::string_view node_of(std::string_view text);

@@ -32,7 +32,7 @@ void fields(Wire& wire, wired<Wire, given_file>& file)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, run_request>& request)
 {
-    wire(request.image, request.cell, request.principal, request.result_channel, request.prepared,
+    wire(request.image, request.cell, request.shape, request.principal, request.result_channel, request.prepared,
          request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
          request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
          request.terminal_speaks, request.browser, request.doors, request.tools, request.files);

@@ -82,6 +82,8 @@ struct run_request {
     std::vector<std::string> argv;  ///< argv[0] is an absolute path inside, for example /usr/bin/bash
     std::string image;              ///< digest of the image whose root it has; empty: the programs of this machine
     std::string cell;               ///< a name of the principal's lasting cell; empty: a cell of the run's own
+    std::string shape;              ///< of a lasting cell: which of those of this name, that differ in what runs see
+                                    ///< and may do; empty: the usual one
     std::string principal;          ///< a name of whose it is; runs of one share a view of the machine's files
     std::string working_dir;        ///< absolute inside; empty: the workspace
     std::string workspace;          ///< absolute outside; mounted at `workspace_inside`, working folder and HOME
@@ -105,6 +107,7 @@ struct run_request {
     bool tools = false;                ///< of a lasting cell: it has the door for tools
     std::vector<given_file> files;     ///< of a lasting cell, each readable at given_folder/own/<name>
     std::string label;                 ///< for the log: the request id
+    std::chrono::milliseconds asks_after{0};  ///< when the server asks output_receiver::more_time(); 0: never
 };
 
 }  // namespace cmcp::sandbox

@@ -3,8 +3,8 @@
 #include "backup/backup_names.hpp"
 #include "backup/database_copy.hpp"
 #include "backup/tree_archiver.hpp"
+#include "files/sandbox_homes.hpp"
 #include "files/trees.hpp"
-#include "files/workspaces.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "store/database.hpp"
 #include "text/random_id.hpp"
@@ -173,8 +173,8 @@ private:
     void add_callers(const fs::path& place, const std::string& as)
     {
         std::set<std::string> only, without;
-        for (const auto& name : order_.whose.only) only.insert(as + "/" + workspaces::safe_name(name));
-        for (const auto& name : order_.whose.without) without.insert(as + "/" + workspaces::safe_name(name));
+        for (const auto& name : order_.whose.only) only.insert(as + "/" + sandbox_homes::safe_name(name));
+        for (const auto& name : order_.whose.without) without.insert(as + "/" + sandbox_homes::safe_name(name));
         const auto depth = std::ranges::count(as, '/') + 1;
         trees_.add(place, as, [=](const std::string& path) {
             if (std::ranges::count(path, '/') != depth) return false;
@@ -217,10 +217,12 @@ private:
     {
         ++progress_.sandboxes;
         show();
-        const auto copy = order_.copy ? order_.copy(id) : std::nullopt;
-        if (!fs::is_directory(place / "workspace")) return;  // it was deleted meanwhile
+        // The files of default sandboxes are elsewhere.
+        const bool has_files = fs::is_directory(place / "workspace");
+        const auto copy = has_files && order_.copy ? order_.copy(id) : std::nullopt;
+        if (!fs::is_directory(place)) return;  // it was deleted meanwhile
         add_folder_alone(place, as);
-        trees_.add(copy.value_or(place / "workspace"), as + "/workspace");
+        if (has_files) trees_.add(copy.value_or(place / "workspace"), as + "/workspace");
         if (copy) whole(remove_tree(*copy));
         if (fs::is_directory(place / "snapshots")) trees_.add(place / "snapshots", as + "/snapshots");
         // Marks of installations that go on: a start of the server ends what they are about.

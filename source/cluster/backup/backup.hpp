@@ -12,8 +12,8 @@
 
 namespace cmcp::backup {
 
-/// Copies the workspace of a sandbox that is in use aside, and gives the copy's folder, which the backup removes; or
-/// nothing, and then the workspace itself is read.
+/// Copies the files of a sandbox that is in use aside, and gives the copy's folder, which the backup removes; or
+/// nothing, and then the files themselves are read.
 using copy_aside = std::function<std::optional<std::filesystem::path>(const std::string& sandbox)>;
 
 struct backup_order {

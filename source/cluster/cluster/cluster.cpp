@@ -120,7 +120,7 @@ awaitable<json::object> cluster::move(std::string sandbox, std::string to)
 json::object cluster::drain(bool on)
 {
     moves.drain(on);
-    return {{"drains", on}, {"sandboxes", moves.left()}, {"workspaces", moves.left_workspaces()}};
+    return {{"drains", on}, {"sandboxes", moves.left()}};
 }
 
 awaitable<json::object> cluster::rebalance()

@@ -7,6 +7,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::chrono::seconds patience_with_votes(1);
+constexpr std::string_view home_node = "home";  // in the handles of default sandboxes
 
 }  // namespace
 
@@ -14,24 +15,24 @@ const cluster_member* handle_locations::owner_of(std::string_view handle) const
 {
     const auto moved = moving_.node_of ? moving_.node_of(handle) : std::string();
     if (!moved.empty()) return members_.other(moved);
-    return handle_maker::fits(handle_maker::workspace_kind, handle) ? nullptr : members_.owner_of(handle);
+    return handle_maker::node_of(handle) == home_node ? nullptr : members_.owner_of(handle);
 }
 
-std::string handle_locations::workspace_of(const std::string& principal) const
+std::string handle_locations::default_sandbox_of(const std::string& principal) const
 {
-    return moving_.workspace ? moving_.workspace(principal) : std::string();
+    return moving_.default_sandbox ? moving_.default_sandbox(principal) : std::string();
 }
 
-awaitable<std::string> handle_locations::home_by_claim(std::string workspace)
+awaitable<std::string> handle_locations::home_by_claim(std::string handle)
 {
-    if (!moving_.look_for_owner || workspace.empty()) co_return std::string();
-    co_await moving_.look_for_owner(workspace);
-    co_return known_home_by_claim(workspace);
+    if (!moving_.look_for_owner || handle.empty()) co_return std::string();
+    co_await moving_.look_for_owner(handle);
+    co_return known_home_by_claim(handle);
 }
 
-std::string handle_locations::known_home_by_claim(std::string_view workspace) const
+std::string handle_locations::known_home_by_claim(std::string_view handle) const
 {
-    return moving_.node_of && !workspace.empty() ? moving_.node_of(workspace) : std::string();
+    return moving_.node_of && !handle.empty() ? moving_.node_of(handle) : std::string();
 }
 
 bool handle_locations::is_on_its_way(std::string_view handle) const

@@ -16,7 +16,7 @@ namespace cmcp {
 /// others do not agree yet.
 using gone_question = std::function<awaitable<std::optional<bool>>(std::string node)>;
 
-/// Sandboxes that may be at another server than their handle names, and callers' workspaces, by a store of snapshots.
+/// Sandboxes that may be at another server than their handle names, by a store of snapshots.
 /// Empty functions: none may.
 struct moving_sandboxes {
     /// The node that has claimed it; empty: none, it is where the handle says.
@@ -29,14 +29,12 @@ struct moving_sandboxes {
     /// `node`: it may answer now. Empty: nobody has it. Throws std::runtime_error with a sentence.
     std::function<awaitable<std::string>(std::string handle, std::string node, gone_question is_gone)> find{};
 
-    /// The handle of a caller's workspace, and a look for its owner where only the storage knows that.
-    std::function<std::string(const std::string& principal)> workspace{};
+    /// The handle of a caller's default sandbox, and a look for its owner where only the storage knows that.
+    std::function<std::string(const std::string& principal)> default_sandbox{};
     std::function<awaitable<>(std::string handle)> look_for_owner{};
 
-    std::function<std::vector<std::string>()> workspaces{};  ///< of this server
-
     /// Sandboxes of this server; and what may go from here because nothing goes on in it, the longest unused first.
-    /// `stopped`: without workspaces, and without sandboxes with programs in the background.
+    /// `stopped`: without programs in the background.
     std::function<std::vector<std::string>()> all{};
     std::function<std::vector<std::string>(bool stopped)> idle{};
 
@@ -60,12 +58,12 @@ public:
     /// Whether this server has claimed it, and find_again() is still to bring it.
     bool is_on_its_way(std::string_view handle) const;
 
-    /// The handle of the caller's workspace; empty: it is not kept in a storage, and stays where it is.
-    std::string workspace_of(const std::string& principal) const;
+    /// The handle of the caller's default sandbox; empty: it is not kept in a storage, and stays where it is.
+    std::string default_sandbox_of(const std::string& principal) const;
 
-    /// The node, this one included, that has claimed the workspace of this handle; empty: none.
-    awaitable<std::string> home_by_claim(std::string workspace);
-    std::string known_home_by_claim(std::string_view workspace) const;  ///< as far as it is known now
+    /// The node, this one included, that has claimed the default sandbox of this handle; empty: none.
+    awaitable<std::string> home_by_claim(std::string handle);
+    std::string known_home_by_claim(std::string_view handle) const;  ///< as far as it is known now
 
     /// Whether the sandbox is at another server, so that a member that has asked here has to look for it again.
     bool is_misdirected(std::string_view handle) const;

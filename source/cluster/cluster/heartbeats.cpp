@@ -41,7 +41,7 @@ server_load read_load(const json::object& beat)
     load.most_runs = count_of(beat, "max_runs");
     load.runs_waiting = count_of(beat, "runs_waiting");
     load.sandboxes = count_of(beat, "sandboxes");
-    load.workspaces = count_of(beat, "workspaces");
+    load.homes = count_of(beat, "homes");
     load.memory_free = count_of(beat, "memory_available");
     load.memory = count_of(beat, "memory");
     load.disk_free = count_of(beat, "disk_available");
@@ -136,13 +136,13 @@ bool heartbeats::takes_home(std::string_view member) const
     const auto at = static_cast<std::size_t>(place);
     if (at == names_.size() && member != members_.own().name) return false;
     const auto& load = at == names_.size() ? own_load_ : other_loads_[at];
-    auto all = own_load_.workspaces;
+    auto all = own_load_.homes;
     auto takers = static_cast<std::size_t>(!own_load_.drains);
     for (const auto& each : other_loads_) {
-        all += each.workspaces;
+        all += each.homes;
         if (!each.drains) ++takers;
     }
-    return !load.drains && load.workspaces < most_homes(all, takers);
+    return !load.drains && load.homes < most_homes(all, takers);
 }
 
 }  // namespace cmcp

@@ -124,34 +124,34 @@ awaitable<std::string> member_calls::node_for_new(const caller& who, std::string
     co_return node;
 }
 
-bool member_calls::has_own_workspace(const caller& who) const
+bool member_calls::has_default_of_session(const caller& who) const
 {
     return config_.workspace_per_session && !who.session.empty();
 }
 
-std::string member_calls::workspace_of(const caller& who) const
+std::string member_calls::default_sandbox_of(const caller& who) const
 {
-    return has_own_workspace(who) ? std::string() : places_.workspace_of(who.principal);
+    return has_default_of_session(who) ? std::string() : places_.default_sandbox_of(who.principal);
 }
 
 // A claim counts more than what the directory and the ring say.
 awaitable<std::string> member_calls::home_of(const caller& who)
 {
-    const auto workspace = workspace_of(who);
-    auto claimed = co_await places_.home_by_claim(workspace);
+    const auto handle = default_sandbox_of(who);
+    auto claimed = co_await places_.home_by_claim(handle);
     if (!claimed.empty()) {
-        const bool is_here = claimed == members_.own().name && !places_.is_on_its_way(workspace);
+        const bool is_here = claimed == members_.own().name && !places_.is_on_its_way(handle);
         co_return is_here ? std::string() : claimed;
     }
-    if (has_own_workspace(who) || holdings_ == nullptr) co_return known_home_of(who);
+    if (has_default_of_session(who) || holdings_ == nullptr) co_return known_home_of(who);
     auto home = co_await holdings_->home_of(who.principal);
     co_return home == members_.own().name ? std::string() : home;
 }
 
 std::string member_calls::known_home_of(const caller& who) const
 {
-    if (has_own_workspace(who)) return {};
-    auto home = places_.known_home_by_claim(places_.workspace_of(who.principal));
+    if (has_default_of_session(who)) return {};
+    auto home = places_.known_home_by_claim(places_.default_sandbox_of(who.principal));
     if (home.empty())
         home = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
     return home == members_.own().name ? std::string() : home;

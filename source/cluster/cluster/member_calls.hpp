@@ -37,7 +37,7 @@ public:
     awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) override;
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
-    std::string workspace_of(const caller& who) const override;
+    std::string default_sandbox_of(const caller& who) const override;
     awaitable<json::object> call(served_request& request, std::string node, shared_params params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
     awaitable<std::vector<answer>> ask_all(served_request& request) override;
@@ -48,7 +48,7 @@ public:
 
 private:
     awaitable<std::vector<answer>> ask_but(served_request& request, std::set<std::string> without);
-    bool has_own_workspace(const caller& who) const;
+    bool has_default_of_session(const caller& who) const;
     member_message message_for(const cluster_member& to, const caller& who, bool is_program) const;
 
     asio::any_io_executor executor_;

@@ -12,14 +12,14 @@
 
 namespace cmcp {
 
-// Where new sandboxes and workspaces go in a cluster. Nothing here asks anybody: test/cluster/placement.cpp fills
+// Where new sandboxes go in a cluster. Nothing here asks anybody: test/cluster/placement.cpp fills
 // 10,000 servers by it.
 
 /// How full a server is, as it says itself.
 struct server_load {
     std::uint64_t runs = 0, most_runs = 0, runs_waiting = 0;
     std::uint64_t sandboxes = 0;
-    std::uint64_t workspaces = 0;
+    std::uint64_t homes = 0;
     std::uint64_t memory_free = 0, memory = 0;  ///< bytes; 0 of 0: not known
     std::uint64_t disk_free = 0, disk = 0;      ///< the same
     bool drains = false;                        ///< takes nothing new

@@ -29,7 +29,6 @@ public:
     void drain(bool on);
     bool drains() const { return drains_; }
     std::size_t left() const { return moving_.all ? moving_.all().size() : 0; }
-    std::size_t left_workspaces() const { return moving_.workspaces ? moving_.workspaces().size() : 0; }
 
     awaitable<std::size_t> rebalance();  ///< how many it has given away
 

@@ -58,8 +58,8 @@ public:
 
     std::string place_sandbox() { return beats_.place_sandbox(); }
 
-    /// The member, this server included, at which the principal's workspace is. One that has none yet gets its home
-    /// here: the first with room from its place on the ring.
+    /// The member, this server included, at which the principal's default sandbox is. One that has none yet gets its
+    /// home here: the first with room from its place on the ring.
     awaitable<std::string> home_of(std::string principal);
     std::string known_home_of(std::string_view principal) const;  ///< as far as it is known now
 
@@ -68,7 +68,7 @@ private:
     struct known {
         rows others{};
         principal_limits elsewhere{};  // their sum
-        std::string home{};            // member with the workspace; empty: not known
+        std::string home{};            // member with the default sandbox; empty: not known
         event::clock::time_point used{};
         bool fresh = false;            // nobody has told anything since
         std::uint64_t alive = 0;       // heartbeats::changes()

@@ -21,7 +21,7 @@ struct sandbox_claim {
     std::string node{};       ///< the owner; at epoch 0 the server that a sandbox's handle names; empty: not known
 };
 
-/// Sandboxes and workspaces in a bucket: `claims/<handle>/<epoch>` names an owner and is made once,
+/// Sandboxes in a bucket: `claims/<handle>/<epoch>` names an owner and is made once,
 /// `manifests/<handle>/<epoch>` is the latest snapshot of this owner, and `chunks/<handle>/<epoch>/<id>` are its bytes.
 /// An owner writes and removes only what has its epoch, until the next one has brought all of it to his own; so one
 /// that does not know yet that the sandbox has another owner spoils nothing. Every call throws object_store_error. Io

@@ -28,13 +28,12 @@ constexpr std::chrono::milliseconds least_between_rounds(200);
 }  // namespace
 
 sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
-                             kernel_manager& kernels, const workspaces& places)
+                             kernel_manager& kernels)
     : executor_(executor),
       config_(config),
       sandboxes_(sandboxes),
       kernels_(kernels),
       bucket_(std::move(executor), config),
-      workspaces_(config, places, bucket_.sealer()),
       turns_(std::make_shared<turns>())
 {
     std::error_code none;
@@ -43,6 +42,7 @@ sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& con
         deleted_.insert(at->path().filename().string());
     sandboxes_.on_delete([this](const std::string& id) { note_deleted(id); });
     sandboxes_.before_use([this](const sandbox_record& where) { refuse_where_unsure(where); });
+    sandboxes_.before_default([this](std::string owner) { return bring_default(std::move(owner)); });
 }
 
 void sandbox_vault::count(std::string_view outcome)
@@ -67,7 +67,7 @@ bool sandbox_vault::is_due(const sandbox_record& record, double now) const
 
 awaitable<stored_state> sandbox_vault::state_of(std::string id)
 {
-    auto read = [folder = folder_of(id)] { return read_kept(folder); };
+    auto read = [folder = sandboxes_.places().folder(id)] { return read_kept(folder); };
     auto state = co_await pool_.run(blocking_pool::server, std::move(read));
     auto& known = known_[id];
     known = state;
@@ -78,8 +78,12 @@ awaitable<stored_state> sandbox_vault::state_of(std::string id)
 
 awaitable<> sandbox_vault::start()
 {
-    co_await read_workspaces();
-    for (const auto& each : all_here()) co_await state_of(each.id);
+    co_await name_defaults();
+    for (const auto& each : sandboxes_.store().all()) {
+        const auto state = co_await state_of(each.id);
+        if (is_default(each.id) && state.epoch != 0)
+            claims_.try_emplace(each.id, sandbox_claim{state.epoch, sandboxes_.handles().node()});
+    }
     co_await settle();
 }
 
@@ -116,10 +120,6 @@ awaitable<> sandbox_vault::lose_quorum()
         "The server was cut off from its cluster, so processes of the sandbox have ended. Call again in a "
         "few seconds.");
     co_await sandboxes_.end_everything(std::move(why));
-    sandbox_error of_calls("NodeCutOff",
-                           "The server was cut off from its cluster, so runs in the workspace have ended. "
-                           "Call again in a few seconds.");
-    co_await workspaces_.end_calls(std::move(of_calls));
 }
 
 awaitable<> sandbox_vault::regain_quorum()
@@ -131,6 +131,16 @@ awaitable<> sandbox_vault::regain_quorum()
         co_await timer.async_wait(asio::use_awaitable);
         co_await settle();
     }
+}
+
+std::optional<sandbox_record> sandbox_vault::find_here(const std::string& id) const
+{
+    return sandboxes_.store().find_of_any(id);
+}
+
+void sandbox_vault::tell_next(const std::string& id, std::string sentence)
+{
+    sandboxes_.cells().tell_next(id, std::move(sentence));
 }
 
 // Remembered by a file until the bucket has forgotten it, too, because else bring_lost() would bring it back.
@@ -149,16 +159,22 @@ awaitable<> sandbox_vault::forget_deleted()
     const auto all = deleted_;
     for (const auto& id : all) {
         const turn mine = co_await turn::take(turns_, id);
-        const auto owner = co_await bucket_.owner_of(id);
-        co_await bucket_.forget(id, owner.epoch + 1, true);
-        deleted_.erase(id);
-        ::unlink((sandboxes_.places().root() / forget_folder / id).c_str());
+        if (deleted_.contains(id)) co_await forget_deleted_one(id);
     }
+}
+
+awaitable<> sandbox_vault::forget_deleted_one(std::string id)
+{
+    const auto owner = co_await bucket_.owner_of(id);
+    co_await bucket_.forget(id, owner.epoch + 1, true);
+    claims_.erase(id);
+    deleted_.erase(id);
+    ::unlink((sandboxes_.places().root() / forget_folder / id).c_str());
 }
 
 awaitable<> sandbox_vault::keep_due()
 {
-    for (const auto& each : all_here()) {
+    for (const auto& each : sandboxes_.store().all()) {
         if (ending_ || !is_due(each, sandbox_manager::now())) continue;
         std::string problem;
         try {
@@ -183,7 +199,7 @@ awaitable<> sandbox_vault::run()
         try {
             co_await look_at_claims();
             co_await take_back_released();
-            co_await adopt_workspaces();
+            co_await adopt_defaults();
             co_await keep_due();
             co_await forget_deleted();
             if (!looked_for_lost_) co_await bring_lost();
@@ -217,12 +233,9 @@ awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
     ending_ = true;
     auto all = sandboxes();
     const auto count = all.size();
-    auto of_callers = workspaces_here();
-    const auto count_of_callers = of_callers.size();
-    all.insert(all.end(), of_callers.begin(), of_callers.end());
     const bool in_time = co_await keep_all(std::move(all), !config_.cluster_members.empty(), limit);
     if (!in_time) stop_.request_stop();
-    log::info("sandboxes_released", {{"sandboxes", count}, {"workspaces", count_of_callers}, {"in_time", in_time}});
+    log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", in_time}});
     if (in_time) co_await forget_quietly();
 }
 

@@ -3,13 +3,11 @@
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
-#include "files/workspaces.hpp"
 #include "kernels/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "vault/passing_chunks.hpp"
 #include "vault/sandbox_bucket.hpp"
 #include "vault/stored_state.hpp"
-#include "vault/stored_workspaces.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -30,8 +28,7 @@ namespace cmcp {
 struct settings;
 
 /// Keeps sandboxes in object storage while they are used, and brings those here whose server is gone. A sandbox has one
-/// owner at a time, by the claims in the bucket. A caller's workspace is kept in the same way, under a handle of its
-/// own: wherever sandboxes are spoken of here, workspaces are meant, too. Io thread only.
+/// owner at a time, by the claims in the bucket. Io thread only.
 class sandbox_vault {
 public:
     /// Whether the other server is gone for sure, so that it serves no sandbox now. Nothing: it does not answer, but
@@ -40,7 +37,7 @@ public:
 
     /// SNAPSHOT_STORE and its like. All must outlive this. Throws config_error.
     sandbox_vault(asio::any_io_executor executor, const settings& config, sandbox_manager& sandboxes,
-                  kernel_manager& kernels, const workspaces& places);
+                  kernel_manager& kernels);
     ~sandbox_vault();
 
     /// Before sandboxes are used: gives up what others have claimed meanwhile, and takes back what was released. Where
@@ -68,21 +65,19 @@ public:
     std::string moved_to(std::string_view handle) const;
     bool is_here(const std::string& handle) const;  ///< and not on its way
 
-    std::string workspace_of(const std::string& principal);  ///< its handle
-    awaitable<> look_for_owner(std::string handle);          ///< where only the claim is known, and the storage answers
-    bool has_workspace_of(const std::string& principal);     ///< claimed, and here
+    /// The handle of the principal's default sandbox: `sbx_home_<32 hexadecimal digits>`, of which nobody without
+    /// SNAPSHOT_KEY learns the name.
+    std::string default_of(const std::string& principal);
+    awaitable<> look_for_owner(std::string handle);     ///< where only the claim is known, and the storage answers
+    bool has_default_of(const std::string& principal);  ///< claimed, and here
 
-    /// Before a caller uses the workspace at this server: claims it, or brings it here. Throws workspace_refusal.
-    awaitable<std::shared_ptr<workspace_use>> enter(std::string principal);
-
-    /// Whether a workspace that nobody has claimed belongs to this server; before run().
+    /// Whether a default sandbox that nobody has claimed belongs to this server; before run().
     void ask_home(std::function<awaitable<bool>(std::string principal)> is_home) { is_home_ = std::move(is_home); }
 
-    std::vector<std::string> sandboxes();  ///< those of this server that may move, without workspaces
-    std::vector<std::string> workspaces_here();
+    std::vector<std::string> sandboxes();  ///< those of this server that may move
 
-    /// Those in which nothing goes on, the longest unused first. `stopped`: sandboxes alone, and without programs in
-    /// the background.
+    /// Those in which nothing goes on, the longest unused first. `stopped`: without programs in the
+    /// background.
     std::vector<std::string> idle_sandboxes(bool stopped);
 
     /// Whether another server, which is asked, has brought the sandbox to itself by find().
@@ -106,28 +101,27 @@ private:
     bool is_due(const sandbox_record& record, double now) const;
     void refuse_where_unsure(const sandbox_record& where) const;
     awaitable<> settle();
-    awaitable<> read_workspaces();
-    awaitable<> adopt_workspaces();
+    static bool is_default(std::string_view handle);
+    const std::string* principal_of(const std::string& handle) const;  ///< null: nobody has named it yet
+    awaitable<> name_defaults();
+    awaitable<> bring_default(std::string principal);
+    awaitable<> adopt_defaults();
     awaitable<> adopt(std::string handle);
-    awaitable<> begin_workspace(std::string handle);
-    awaitable<> claim_workspace(std::string handle);
-    awaitable<> begin_here(std::string handle, stored_state state);
+    awaitable<> begin_default(std::string handle);
+    awaitable<> claim_default(std::string handle);
+    awaitable<> begin_here(std::string handle, std::string principal, stored_state state);
     awaitable<bool> begins_empty(std::string handle, std::uint64_t epoch);
     awaitable<bool> begins_with_files(std::string handle, std::uint64_t epoch);
     awaitable<bool> brings_back(sandbox_record record, std::uint64_t epoch);
     bool may_begin_unclaimed(const std::string& handle) const;
-    std::vector<sandbox_record> all_here() const;
     std::optional<sandbox_record> find_here(const std::string& id) const;
-    bool is_busy(const std::string& id) const;
-    std::filesystem::path folder_of(const std::string& id) const;
     awaitable<std::filesystem::path> copy_of(sandbox_record record);
-    awaitable<std::filesystem::path> copy_of_workspace(sandbox_record record);
-    awaitable<> set_aside(sandbox_record lost);
     void tell_next(const std::string& id, std::string sentence);
     awaitable<> take_back_released();
     awaitable<> keep_due();
     void note_deleted(const std::string& id);
     awaitable<> forget_deleted();
+    awaitable<> forget_deleted_one(std::string id);
     awaitable<> bring_lost();
     awaitable<> bring_claimed();
     awaitable<> bring_quietly(std::string handle);
@@ -163,7 +157,8 @@ private:
     awaitable<std::string> find_in_turn(std::string handle, std::string node, gone_question is_gone);
     awaitable<> bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch);
     awaitable<> fetch_file(passing_chunk chunk);
-    awaitable<> make_folders(snapshots::snapshot_manifest manifest, std::filesystem::path passing, stored_state state);
+    awaitable<> make_folders(snapshots::snapshot_manifest manifest, sandbox_record record,
+                             std::filesystem::path passing, stored_state state);
     void add_record(stored_record record);
     awaitable<> bring_newest(std::string handle, std::uint64_t epoch,
                              std::optional<snapshots::snapshot_manifest> manifest = std::nullopt);
@@ -174,8 +169,8 @@ private:
     sandbox_manager& sandboxes_;
     kernel_manager& kernels_;
     sandbox_bucket bucket_;
-    stored_workspaces workspaces_;
-    std::map<std::string, stored_state> known_;  // without chunks, of sandboxes that are here
+    std::map<std::string, std::string> principals_;  // by handles of default sandboxes
+    std::map<std::string, stored_state> known_;      // without chunks, of sandboxes that are here
     std::map<std::string, sandbox_claim> claims_;
     std::map<std::string, bool> leaving_;  // for another server; true: nobody uses it any more
     std::set<std::string> deleted_;  // whose snapshots are still there; files in `.forget` beside sandboxes as well

@@ -121,7 +121,6 @@ stored_state read_kept(const fs::path& folder_of_sandbox)
     state.epoch = count_of(text, "epoch");
     state.used = time_in(text, "used", -1);
     state.taken = time_in(text, "taken");
-    state.owner = text_of(text, "owner");
     state.released = flag_of(text, "released");
     state.workspace = folder_in(object_of(text, "workspace"));
     state.snapshots = folders_in(object_of(text, "snapshots"));
@@ -134,7 +133,6 @@ void write_kept(const fs::path& folder_of_sandbox, const stored_state& state)
     text["epoch"] = state.epoch;
     text["used"] = state.used;
     text["taken"] = state.taken;
-    if (!state.owner.empty()) text["owner"] = state.owner;
     text["released"] = state.released;
     text["workspace"] = json_of(state.workspace);
     text["snapshots"] = json_of(state.snapshots);

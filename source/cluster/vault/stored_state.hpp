@@ -17,15 +17,13 @@ struct stored_folder {
     std::uint64_t bytes = 0;  ///< of all chunks
 };
 
-/// A sandbox or workspace that is here, as a bucket has it: a file beside its folder `workspace`,
-/// `<sandboxes>/<id>/kept.json`.
+/// A sandbox that is here, as a bucket has it: the file `<sandboxes>/<id>/kept.json`.
 struct stored_state {
     static constexpr const char* file_name = "kept.json";
 
     std::uint64_t epoch = 0;  ///< of this server's claim
     double used = -1;         ///< sandbox_record::last_used of what is kept; -1: nothing is, with this epoch
     double taken = 0;         ///< when it was kept, seconds since 1970
-    std::string owner{};      ///< of a workspace
     bool released = false;    ///< others may take the sandbox without asking: this server has ended
     stored_folder workspace{};
     std::map<std::string, stored_folder> snapshots{};  ///< by handle
@@ -38,7 +36,7 @@ stored_state read_kept(const std::filesystem::path& folder_of_sandbox);
 void write_kept(const std::filesystem::path& folder_of_sandbox,
                 const stored_state& state);  ///< throws std::system_error
 
-/// All of a sandbox that goes into its manifest beside the chunks of its workspace.
+/// All of a sandbox that goes into its manifest beside the chunks of its files.
 struct stored_record {
     sandbox_record about;
     std::map<std::string, std::string> packages;

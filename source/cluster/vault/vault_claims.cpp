@@ -8,20 +8,18 @@ namespace cmcp {
 
 void sandbox_vault::refuse_where_unsure(const sandbox_record& where) const
 {
-    const auto noun = stored_workspaces::noun_of(where.id);
     if (!in_touch_())
-        throw sandbox_error("NodeCutOff", "This server does not reach the most of its cluster, so the " + noun +
-                                              " may be used at another one now. Call again in a few seconds.");
+        throw sandbox_error("NodeCutOff",
+                            "This server does not reach the most of its cluster, so the sandbox may be used at another "
+                            "one now. Call again in a few seconds.");
     const auto leaves = leaving_.find(where.id);
     if (leaves != leaving_.end() && leaves->second)
-        throw sandbox_error("NodeUnreachable",
-                            "The " + noun + " is on its way to another server. Call again in a moment.");
+        throw sandbox_error("NodeUnreachable", "The sandbox is on its way to another server. Call again in a moment.");
     const auto at = known_.find(where.id);
     if (at == known_.end() || !at->second.released) return;
     throw sandbox_error("SnapshotStoreError",
-                        "The " + noun +
-                            " may be at another server since this one was stopped, and the storage of snapshots "
-                            "(SNAPSHOT_STORE), which knows, does not answer. Call again in a few seconds.");
+                        "The sandbox may be at another server since this one was stopped, and the storage of snapshots "
+                        "(SNAPSHOT_STORE), which knows, does not answer. Call again in a few seconds.");
 }
 
 std::string sandbox_vault::moved_to(std::string_view handle) const
@@ -36,15 +34,15 @@ std::string sandbox_vault::moved_to(std::string_view handle) const
     return is_unsure && !is_here(id) ? own : std::string();
 }
 
-// A server alone has no others that claim anything. Of the many workspaces, owners are looked for where it matters.
+// A server alone has no others that claim anything. Of the many default sandboxes, owners are looked for where it
+// matters.
 awaitable<> sandbox_vault::look_at_claims()
 {
     if (config_.cluster_members.empty()) co_return;
     const auto before = claims_;
     auto wanted = [this](const std::string& handle) {
         const auto known = claims_.find(handle);
-        return !stored_workspaces::has(handle) || workspaces_.find(handle) ||
-               (known != claims_.end() && !known->second.node.empty());
+        return !is_default(handle) || find_here(handle) || (known != claims_.end() && !known->second.node.empty());
     };
     const auto seen = co_await bucket_.claims(before, std::move(wanted));
     const auto is_over = [&](const auto& claim) { return before.contains(claim.first) && !seen.contains(claim.first); };
@@ -75,7 +73,7 @@ awaitable<> sandbox_vault::look_for_owner(std::string handle)
     } catch (const object_store_error& failure) {
         problem = failure.what();
     }
-    if (!problem.empty()) log::info("owner_not_known", {{"workspace", handle}, {"reason", problem}});
+    if (!problem.empty()) log::info("owner_not_known", {{"sandbox", handle}, {"reason", problem}});
 }
 
 }  // namespace cmcp

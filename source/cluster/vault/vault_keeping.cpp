@@ -94,6 +94,20 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, stored_state& sta
     if (refused) throw sandbox_error(*refused);
 }
 
+// Long outputs that results name stay with their server.
+awaitable<fs::path> sandbox_vault::copy_of(sandbox_record record)
+{
+    auto copy = co_await kernels_.copy_aside(record);
+    if (record.is_default()) {
+        auto leave = [places = sandboxes_.places(), outputs = copy.folder / sandbox_homes::outputs_folder] {
+            std::error_code none;
+            if (fs::exists(fs::symlink_status(outputs, none))) places.remove(outputs);
+        };
+        co_await pool_.run(record.owner, std::move(leave));
+    }
+    co_return std::move(copy.folder);
+}
+
 stored_record sandbox_vault::record_of(const sandbox_record& about)
 {
     return {about, sandboxes_.store().packages(about.id), sandboxes_.store().snapshots(about.id)};
@@ -107,10 +121,8 @@ awaitable<> sandbox_vault::put_manifest(sandbox_record record, const stored_stat
 
 awaitable<> sandbox_vault::note_kept(std::string id, stored_state state)
 {
-    if (const auto* principal = workspaces_.principal_of(id)) state.owner = *principal;
-    auto write = [folder = folder_of(id), state] { write_kept(folder, state); };
+    auto write = [folder = sandboxes_.places().folder(id), state] { write_kept(folder, state); };
     co_await pool_.run(blocking_pool::server, std::move(write));
-    workspaces_.note_kept(id, state.used);
     state.workspace = {};
     state.snapshots.clear();
     known_[id] = std::move(state);
@@ -128,13 +140,13 @@ awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::
 awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, stored_state& state)
 {
     auto owner = co_await bucket_.owner_of(record.id);
-    if (owner.epoch == 0 && stored_workspaces::has(record.id)) {
+    if (owner.epoch == 0 && is_default(record.id)) {
         sandbox_claim first{1, sandboxes_.handles().node()};
         owner = co_await claim_or_owner(record.id, std::move(first));
     }
     if (owner.epoch <= state.epoch) co_return true;
     const bool own = owner.node == sandboxes_.handles().node();
-    bool is_brought = own && state.epoch == 0 && stored_workspaces::has(record.id);
+    bool is_brought = own && state.epoch == 0 && is_default(record.id);
     if (is_brought) is_brought = co_await brings_back(record, owner.epoch);
     if (is_brought) co_return false;
     if (own)
@@ -166,7 +178,7 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     const auto began = event::clock::now();
     if (is_new) {
         state.taken = sandbox_manager::now();
-        const bool busy = is_busy(id);
+        const bool busy = sandboxes_.is_busy(id);
         co_await keep_content(*record, state);
         state.used = busy ? record->last_used - before_last_use : record->last_used;
     }
@@ -179,19 +191,16 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
     if (first) co_await bucket_.forget(id, state.epoch, false);
     count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
-    const auto noun = stored_workspaces::noun_of(id);
-    log::info(noun + "_kept",
-              {{noun, id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
+    log::info("sandbox_kept",
+              {{"sandbox", id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
 }
 
 awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
 {
-    const auto noun = stored_workspaces::noun_of(record.id);
-    log::warning(noun + "_superseded", {{noun, record.id}, {"by", owner.node}});
+    log::warning("sandbox_superseded", {{"sandbox", record.id}, {"by", owner.node}});
     claims_[record.id] = std::move(owner);
     known_.erase(record.id);
-    auto work =
-        stored_workspaces::has(record.id) ? set_aside(std::move(record)) : sandboxes_.give_up(std::move(record));
+    auto work = sandboxes_.give_up(std::move(record));
     co_await uncancelled(std::move(work));
 }
 
@@ -205,9 +214,9 @@ std::vector<std::string> sandbox_vault::sandboxes()
 
 std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 {
-    auto all = stopped ? sandboxes_.store().all() : all_here();
+    auto all = sandboxes_.store().all();
     std::erase_if(all, [&](const auto& each) {
-        return each.passing || is_busy(each.id) || (stopped && each.status != "stopped");
+        return each.passing || sandboxes_.is_busy(each.id) || (stopped && each.status != "stopped");
     });
     std::ranges::sort(all, {}, &sandbox_record::last_used);
     std::vector<std::string> ids;
@@ -217,9 +226,8 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 
 void sandbox_vault::refuse_where_busy(const std::string& id) const
 {
-    if (is_busy(id))
-        throw sandbox_error("StateError", "Something goes on in the " + stored_workspaces::noun_of(id) + " " + id +
-                                              ": wait for its end, or end it.");
+    if (sandboxes_.is_busy(id))
+        throw sandbox_error("StateError", "Something goes on in the sandbox " + id + ": wait for its end, or end it.");
 }
 
 // Calls that had found the sandbox here before it left begin a moment later; those that come now wait for its move.
@@ -230,7 +238,7 @@ awaitable<> sandbox_vault::let_calls_in(std::string id)
     do {
         timer.expires_after(time_of_calls);
         co_await timer.async_wait(asio::use_awaitable);
-    } while (is_busy(id) && event::clock::now() < until);
+    } while (sandboxes_.is_busy(id) && event::clock::now() < until);
     refuse_where_busy(id);
     leaving_[id] = true;
 }
@@ -262,8 +270,7 @@ awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_question take)
 {
     sandbox_error why("StateError", "The sandbox moves to another server.");
-    if (record.status == "running" && !stored_workspaces::has(record.id))
-        co_await sandboxes_.end_processes(record, std::move(why));
+    if (record.status == "running") co_await sandboxes_.end_processes(record, std::move(why));
     co_await keep_now(record.id, true);
     const bool is_taken = co_await take();
     if (!is_taken) log::warning("sandbox_not_moved", {{"sandbox", record.id}});

@@ -30,7 +30,7 @@ void write_file(const fs::path& file, const std::string& bytes)
 
 bool is_being_deleted(sandbox_store& store, const std::string& handle)
 {
-    return std::ranges::count(store.unfinished_deletes(), handle) != 0;
+    return std::ranges::count(store.unfinished_deletes(), handle, &sandbox_record::id) != 0;
 }
 
 std::string moment(std::int64_t seconds)
@@ -38,20 +38,8 @@ std::string moment(std::int64_t seconds)
     return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
 }
 
-std::string note_on_workspace(const snapshots::snapshot_manifest& manifest)
-{
-    if (is_released(manifest, manifest.epoch))
-        return "The workspace has moved to another server: its files are all there, and what ran in it and its jobs "
-               "are "
-               "gone.";
-    return "The server " + manifest.node +
-           " that had the workspace is gone. It was brought to another one as it was kept at " +
-           moment(manifest.taken) + ": later changes are lost, and what ran in it and its jobs are gone.";
-}
-
 std::string note_of(const snapshots::snapshot_manifest& manifest)
 {
-    if (stored_workspaces::has(manifest.handle)) return note_on_workspace(manifest);
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
                "it and its jobs are gone.";
@@ -78,7 +66,7 @@ struct sandbox_vault::nothing_kept {};
 
 /// The newest snapshot, and whether its owner serves the sandbox no more: it has released it, or is gone.
 struct sandbox_vault::kept_sandbox {
-    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a workspace of which nothing was kept yet
+    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a default one of which nothing was kept yet
     std::optional<bool> is_free = true;
 };
 
@@ -103,28 +91,21 @@ awaitable<> sandbox_vault::fetch_file(passing_chunk chunk)
 }
 
 // The folder has its name before the record is there, so that a crash leaves a folder that the next start removes.
-awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, fs::path passing, stored_state state)
+awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, sandbox_record record, fs::path passing,
+                                        stored_state state)
 {
-    const bool is_workspace = stored_workspaces::has(manifest.handle);
-    const workspace_location at = is_workspace ? workspaces_.place_of(manifest.handle) : workspace_location();
-    const auto place = sandboxes_.places().folder(manifest.handle);
-    const stored_folder workspace{manifest.chunks, manifest.bytes};
+    const stored_folder files{manifest.chunks, manifest.bytes};
     auto all = snapshots_in(manifest);
-    auto read = [manifest, workspace, all, place, passing, state, is_workspace, at, aside = sandboxes_.places(),
-                 sealer = bucket_.sealer(), stop = stop_.get_token()] {
+    auto read = [manifest, record, files, all, passing, state, places = sandboxes_.places(), sealer = bucket_.sealer(),
+                 stop = stop_.get_token()] {
         const auto fresh = passing / "sandbox";
         make_private_folder(fresh);
-        read_folder(manifest, workspace, sealer, passing, fresh / "workspace", stop);
-        if (is_workspace) {
-            at.put(fresh / "workspace", aside);
-            write_kept(at.folder, state);
-            return;
-        }
+        read_folder(manifest, files, sealer, passing, fresh / "workspace", stop);
         if (!all.empty()) make_private_folder(fresh / "snapshots");
         for (const auto& [id, folder] : all)
             read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
         write_kept(fresh, state);
-        fs::rename(fresh, place);
+        places.take(record, fresh);
     };
     co_await pool_.run(blocking_pool::server, std::move(read));
 }
@@ -133,7 +114,6 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, f
 void sandbox_vault::add_record(stored_record record)
 {
     auto& about = record.about;
-    if (stored_workspaces::has(about.id)) return workspaces_.add(about.id, sandbox_manager::now());
     if (sandboxes_.store().find(about.owner, about.name))
         about.name = about.name.substr(0, 55) + "-" + about.id.substr(about.id.size() - 8);
     sandboxes_.store().insert(about);
@@ -143,9 +123,14 @@ void sandbox_vault::add_record(stored_record record)
 
 awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uint64_t epoch)
 {
-    const auto record = record_in(manifest);
-    if (stored_workspaces::has(manifest.handle) && workspaces_.handle_of(record.about.owner) != manifest.handle)
-        throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
+    auto record = record_in(manifest);
+    if (is_default(manifest.handle)) {
+        if (default_of(record.about.owner) != manifest.handle)
+            throw snapshots::bad_snapshot("The manifest of " + manifest.handle + " is of another caller.");
+        caller owner;
+        owner.principal = record.about.owner;
+        record.about.home = sandboxes_.homes().of(owner);
+    }
     stored_state kept;
     kept.workspace.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
@@ -156,11 +141,10 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
     stored_state state;
     state.epoch = epoch;
-    if (stored_workspaces::has(manifest.handle)) state.owner = record.about.owner;
     std::string problem;
     try {
         if (failure) std::rethrow_exception(failure);
-        co_await make_folders(manifest, passing, state);
+        co_await make_folders(manifest, record.about, passing, state);
     } catch (const boost::system::system_error&) {
         throw;
     } catch (const std::runtime_error& reason) {
@@ -172,8 +156,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     known_[manifest.handle] = state;
     tell_next(manifest.handle, note_of(manifest));
     count("brought");
-    const auto noun = stored_workspaces::noun_of(manifest.handle);
-    log::info(noun + "_brought", {{noun, manifest.handle},
+    log::info("sandbox_brought", {{"sandbox", manifest.handle},
                                   {"from", manifest.node},
                                   {"kept", moment(manifest.taken)},
                                   {"bytes", manifest.bytes}});
@@ -184,7 +167,7 @@ awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle
 {
     kept_sandbox kept;
     kept.newest = co_await bucket_.newest(handle);
-    if (!kept.newest && !stored_workspaces::has(handle)) throw nothing_kept();
+    if (!kept.newest && !is_default(handle)) throw nothing_kept();
     if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
     co_return kept;
 }
@@ -257,7 +240,7 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
     co_return own;
 }
 
-// A caller has one workspace, so one of which nothing was kept begins anew.
+// A caller always has a default sandbox, so one of which nothing was kept begins anew.
 awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
                                         std::optional<snapshots::snapshot_manifest> manifest)
 {

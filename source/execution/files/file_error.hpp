@@ -26,10 +26,4 @@ struct file_not_text : file_error {
     using file_error::file_error;
 };
 
-/// The workspace cannot be used at this server now; `type` is for programs.
-struct workspace_refusal : file_error {
-    workspace_refusal(std::string kind, const std::string& sentence) : file_error(sentence), type(std::move(kind)) {}
-    std::string type;
-};
-
 }  // namespace cmcp

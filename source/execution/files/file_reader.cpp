@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace cmcp {
@@ -78,6 +79,14 @@ file_read_request by_bytes(file_read_request request, int file)
     return request;
 }
 
+// A model has no use for the bytes of a picture.
+bool is_shown_by_view_file(std::string_view path)
+{
+    constexpr std::array<std::string_view, 9> extensions{"png", "jpg", "jpeg", "gif", "webp",
+                                                         "bmp", "tif", "tiff", "pdf"};
+    return std::ranges::find(extensions, file_policy::extension_of(path)) != extensions.end();
+}
+
 /// Fills reply.content; returns how many of the bytes it holds.
 std::size_t decode_into(file_content& reply, const file_path& path, const file_read_request& request, std::string bytes)
 {
@@ -97,6 +106,8 @@ std::size_t decode_into(file_content& reply, const file_path& path, const file_r
         reply.content = marked ? text.text.substr(mark.size()) : std::move(text.text);
         return text.consumed;
     } catch (const file_not_text& problem) {
+        if (is_shown_by_view_file(path.relative()))
+            throw file_not_text(path.field() + ' ' + quote_path(path.text()) + " is no text; view_file shows it.");
         throw file_not_text(path.field() + ' ' + quote_path(path.text()) + ' ' + problem.what());
     }
 }

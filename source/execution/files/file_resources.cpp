@@ -7,6 +7,7 @@
 #include <boost/url/decode_view.hpp>
 #include <boost/url/pct_string_view.hpp>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +25,12 @@ json::object resource_template(std::string_view uri, std::string_view name, std:
                                std::string_view description)
 {
     return {{"uriTemplate", uri}, {"name", name}, {"title", title}, {"description", description}};
+}
+
+std::string how_to_read_on(std::uint64_t size, std::uint64_t next, const std::string& prefix)
+{
+    return "\n[... " + std::to_string(size - std::min(size, next)) + " of " + std::to_string(size) +
+           " bytes left out here; read on with " + prefix + std::to_string(next) + " ...]";
 }
 
 awaitable<std::optional<json::array>> contents_of(awaitable<std::optional<json::object>> work, std::string uri)

@@ -4,6 +4,7 @@
 #include "files/file_watch.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -22,6 +23,9 @@ std::optional<std::string> decoded_uri_part(std::string_view text);
 /// An entry of resources/templates/list; `uri` as in RFC 6570.
 json::object resource_template(std::string_view uri, std::string_view name, std::string_view title,
                                std::string_view description);
+
+/// A line behind a text that ends at byte `next` of `size`: `prefix` and the number are where it goes on.
+std::string how_to_read_on(std::uint64_t size, std::uint64_t next, const std::string& prefix);
 
 /// The answer of resource_provider::read for the one resource that `work` reads, under the URI of the request. Nothing
 /// where `work` gives nothing or throws file_missing; another file_error becomes an rpc_error.

@@ -3,6 +3,7 @@
 #include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"
+#include "text/built_path.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace cmcp {
@@ -26,11 +28,12 @@ constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // levels that are compared
 constexpr std::string_view of_kernels = ".kernel";
-constexpr std::array<std::string_view, 19> left_out{
-    ".local",        ".cache",      ".outputs",    ".config", "__pycache__",
-    "node_modules",  ".npm",        ".pnpm-store", ".gradle", ".m2",
-    ".nuget",        ".git",        ".venv",       "venv",    ".ipynb_checkpoints",
-    ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox"};
+constexpr std::array<std::string_view, 24> left_out{
+    ".local",        ".cache",        ".outputs",    ".config", "__pycache__",
+    "node_modules",  ".npm",          ".pnpm-store", ".gradle", ".m2",
+    ".nuget",        ".git",          ".venv",       "venv",    ".ipynb_checkpoints",
+    ".pytest_cache", ".mypy_cache",   ".ruff_cache", ".tox",    ".nox",
+    ".hypothesis",   ".parcel-cache", ".turbo",      ".next"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
@@ -222,19 +225,22 @@ sliced_work<std::uint64_t> disk_usage(std::filesystem::path folder)
     return [walk](slice_end until) { return walk->measure(until); };
 }
 
-std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most)
+changed_paths changed_files(const tree_scan& before, const tree_scan& after, std::size_t most)
 {
-    std::vector<std::pair<std::int64_t, std::string>> changed;
+    // The files of a build must not take the place of those that somebody wrote.
+    std::vector<std::tuple<bool, std::int64_t, std::string>> changed;
     for (const auto& [path, now] : after.files) {
         const auto then = before.files.find(path);
-        if (then == before.files.end() || then->second != now) changed.emplace_back(-now.changed, path);
+        if (then == before.files.end() || then->second != now)
+            changed.emplace_back(is_in_build(path), -now.changed, path);
     }
     std::sort(changed.begin(), changed.end());
-    if (changed.size() > most) changed.resize(most);
-    std::vector<std::string> paths;
-    for (auto& [when, path] : changed) paths.push_back(std::move(path));
-    std::sort(paths.begin(), paths.end());
-    return paths;
+    changed_paths result;
+    result.left_out = changed.size() - std::min(changed.size(), most);
+    changed.resize(changed.size() - result.left_out);
+    for (auto& [built, when, path] : changed) result.paths.push_back(std::move(path));
+    std::sort(result.paths.begin(), result.paths.end());
+    return result;
 }
 
 }  // namespace cmcp

@@ -26,8 +26,8 @@ sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem
 sliced_work<bool> remove_tree(std::filesystem::path folder);
 
 /// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
-/// entries. Packages, caches and kept outputs (.local, .cache, .outputs, .kernel, __pycache__, node_modules) are left
-/// out.
+/// entries. Packages, virtual environments, caches and kept outputs (.local, .cache, .outputs, .kernel, __pycache__,
+/// node_modules, …) are left out.
 struct tree_scan {
     struct stamp {
         std::uint64_t inode = 0;
@@ -43,8 +43,14 @@ struct tree_scan {
 
 sliced_work<tree_scan> scan_tree(std::filesystem::path workspace);
 
-/// Paths that are new in `after` or not as they were, sorted; at most `most`, the latest changed first to stay.
-std::vector<std::string> changed_files(const tree_scan& before, const tree_scan& after, std::size_t most);
+/// The files that a run made or changed.
+struct changed_paths {
+    std::vector<std::string> paths;  ///< sorted; those that changed last, where there are too many
+    std::size_t left_out = 0;        ///< how many more there are
+};
+
+/// Paths that are new in `after` or not as they were; at most `most`.
+changed_paths changed_files(const tree_scan& before, const tree_scan& after, std::size_t most);
 
 /// More than any quota: for a folder of which not all can be seen, so that nothing more is written there.
 inline constexpr std::uint64_t unmeasured = std::uint64_t{1} << 50;

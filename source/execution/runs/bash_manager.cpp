@@ -60,34 +60,22 @@ std::string not_found_handler(const std::string& hint, const std::string& absent
            hint + "' ;; esac >&2; return 127; }";
 }
 
-std::string check(const std::string& command)
+}  // namespace
+
+bash_manager::bash_manager(const execution_settings& config)
+    : terms_(run_terms::of_commands(config)),
+      hint_(allowed_hint(terms_.programs)),
+      absent_(not_installed(terms_.programs))
+{
+}
+
+std::string bash_manager::problem(const std::string& command)
 {
     if (command.find('\0') != std::string::npos) return "command: must not contain a NUL character";
     if (command.size() <= longest_command) return {};
     return "command: " + std::to_string(command.size()) + " bytes are too long, at most " +
            std::to_string(longest_command) +
            " are taken; put the data in a file with file_write and read it from there";
-}
-
-// A program named by its path, or started by another program, does not come to the handler above.
-void explain_not_found(run_outcome& outcome, const std::string& hint)
-{
-    if (hint.empty() || outcome.end.exit_code != not_found || outcome.end.why != sandbox::cause::exited) return;
-    if (outcome.err.find("BASH_ALLOWED_COMMANDS") != std::string::npos ||
-        outcome.err.find(absent_text) != std::string::npos)
-        return;
-    if (!outcome.err.empty() && outcome.err.back() != '\n') outcome.err += '\n';
-    outcome.err += "(" + hint + ")\n";
-}
-
-}  // namespace
-
-bash_manager::bash_manager(const execution_settings& config, runner runs)
-    : terms_(run_terms::of_commands(config)),
-      hint_(allowed_hint(terms_.programs)),
-      absent_(not_installed(terms_.programs)),
-      runs_(runs)
-{
 }
 
 void run_in_bash(sandbox::run_request& request, std::string command)
@@ -105,21 +93,25 @@ void give_up_soon_offline(sandbox::run_request& request)
         request.environment.emplace_back(retries, "0");
 }
 
-awaitable<run_outcome> bash_manager::run(caller who, request_io& io, std::string command, run_options options)
+void bash_manager::start(sandbox::run_request& request, std::string command, const run_options& options) const
 {
-    run_outcome outcome;
-    outcome.refused = check(command);
-    if (!outcome.refused.empty()) co_return outcome;
-    sandbox::run_request request;
     run_in_bash(request, std::move(command));
     print_at_once(request);
     give_up_soon_offline(request);
     if (!hint_.empty())
         request.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
     terms_.apply(request, options);
-    outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
-    explain_not_found(outcome, hint_);
-    co_return outcome;
+}
+
+// A program named by its path, or started by another program, does not come to the handler above.
+void bash_manager::explain(run_outcome& outcome) const
+{
+    if (hint_.empty() || outcome.end.exit_code != not_found || outcome.end.why != sandbox::cause::exited) return;
+    if (outcome.err.find("BASH_ALLOWED_COMMANDS") != std::string::npos ||
+        outcome.err.find(absent_text) != std::string::npos)
+        return;
+    if (!outcome.err.empty() && outcome.err.back() != '\n') outcome.err += '\n';
+    outcome.err += "(" + hint_ + ")\n";
 }
 
 }  // namespace cmcp

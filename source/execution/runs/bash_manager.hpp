@@ -8,13 +8,20 @@ namespace cmcp {
 
 struct execution_settings;
 
-/// The whole policy of shell commands: which programs there are, limits, how bash is started.
+/// The policy of shell commands that have the programs of BASH_ALLOWED_COMMANDS: which programs there are, limits, how
+/// bash is started.
 class bash_manager {
 public:
-    bash_manager(const execution_settings& config, runner runs);
+    explicit bash_manager(const execution_settings& config);
 
-    /// Runs `command` in bash. stdout and stderr are text; see runner for the rest.
-    awaitable<run_outcome> run(caller who, request_io& io, std::string command, run_options options);
+    /// A sentence for a command that cannot be run; empty: it can.
+    static std::string problem(const std::string& command);
+
+    /// Makes `request` run the command.
+    void start(sandbox::run_request& request, std::string command, const run_options& options) const;
+
+    /// Adds what is allowed to the errors of a run that did not find a program.
+    void explain(run_outcome& outcome) const;
 
     const sandbox::program_view& programs() const { return terms_.programs; }
     const run_terms& terms() const { return terms_; }
@@ -23,7 +30,6 @@ private:
     run_terms terms_;
     std::string hint_;    // names BASH_ALLOWED_COMMANDS; empty when all programs are allowed
     std::string absent_;  // allowed programs that this machine has not
-    runner runs_;
 };
 
 /// Makes `request` run a command in this machine's bash.

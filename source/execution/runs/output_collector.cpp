@@ -2,7 +2,7 @@
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
-#include "files/workspaces.hpp"
+#include "files/sandbox_homes.hpp"
 #include "posix/bytes.hpp"
 #include "text/cut_text.hpp"
 #include "text/handles.hpp"
@@ -31,13 +31,13 @@ std::string_view without_cut_beginning(std::string_view text)
     return text;
 }
 
-constexpr const char* folder_name = workspaces::outputs_folder;
+constexpr const char* folder_name = sandbox_homes::outputs_folder;
 
-// The caller's code may have planted anything in its workspace: no link is followed.
-unique_fd open_outputs(int workspace)
+// The caller's code may have planted anything among its files: no link is followed.
+unique_fd open_outputs(int files)
 {
-    if (::mkdirat(workspace, folder_name, 0755) != 0 && errno != EEXIST) return {};
-    return open_folder(workspace, folder_name);
+    if (::mkdirat(files, folder_name, 0755) != 0 && errno != EEXIST) return {};
+    return open_folder(files, folder_name);
 }
 
 // A caller may fill the folder with files of its own: the rest is left to a later run.
@@ -83,8 +83,8 @@ std::string new_name(const std::string& node)
 std::shared_ptr<output_file> create_in(const output_location& where, const output_store::limits& keep,
                                        const std::string& node)
 try {
-    const file_root workspace(where.workspace);
-    const unique_fd folder = open_outputs(workspace.descriptor());
+    const file_root files(where.files);
+    const unique_fd folder = open_outputs(files.descriptor());
     if (!folder) return nullptr;
     remove_old_outputs(folder.get(), keep.files > 0 ? keep.files - 1 : 0, keep.bytes);
     const std::string name = new_name(node);
@@ -182,9 +182,52 @@ awaitable<> output_collector::receive(sandbox::stream from, std::string_view byt
     err_was_last_ = !is_out;
     std::string text = (is_out ? out_ : err_).add(bytes);
     co_await keep_all(bytes);
-    if (progress_ == nullptr) co_return;
     const output_stream stream = is_out ? output_stream::out : output_stream::err;
-    co_await progress_->add(stream, std::move(text));
+    co_await pass_on(stream, std::move(text));
+}
+
+// The text has been added to its stream already.
+awaitable<> output_collector::pass_on(output_stream from, std::string text)
+{
+    if (progress_ != nullptr) {
+        co_await progress_->add(from, std::move(text));
+        co_return;
+    }
+    if (passing_ == passing::nothing || text.empty()) co_return;
+    const auto end = (from == output_stream::out ? out_ : err_).size();
+    const auto begins = end - text.size();
+    held_.push_back({from, begins, std::move(text)});
+    if (passing_ == passing::all) co_await pass_on_held();
+}
+
+awaitable<> output_collector::pass_on_held()
+{
+    while (!held_.empty()) {
+        auto texts = std::exchange(held_, {});
+        co_await beyond_->output(0, std::move(texts));
+    }
+}
+
+void output_collector::on_time_over(request_io& io, std::function<awaitable<std::chrono::milliseconds>()> how_much)
+{
+    beyond_ = &io;
+    how_much_ = std::move(how_much);
+}
+
+// What is printed while the call becomes a job is held, so that it comes behind what the call is answered with.
+awaitable<std::chrono::milliseconds> output_collector::more_time()
+{
+    if (!how_much_) co_return std::chrono::milliseconds(0);
+    passing_ = passing::held;
+    const auto more = co_await how_much_();
+    if (more.count() == 0) {
+        passing_ = passing::nothing;
+        held_.clear();
+        co_return more;
+    }
+    if (progress_ == nullptr) co_await pass_on_held();
+    passing_ = passing::all;
+    co_return more;
 }
 
 std::string output_collector::newest(std::size_t most) const { return (err_was_last_ ? err_ : out_).newest(most); }
@@ -211,11 +254,11 @@ awaitable<> output_collector::finish()
 {
     std::string rest_of_out = out_.finish();
     std::string rest_of_err = err_.finish();
-    if (out_.truncated() || err_.truncated()) co_await write_file();
+    const bool needed = out_.truncated() || err_.truncated() || out_.binary() || err_.binary();
+    if (needed) co_await write_file();
     unwritten_.clear();
-    if (progress_ == nullptr) co_return;
-    co_await progress_->add(output_stream::out, std::move(rest_of_out));
-    co_await progress_->add(output_stream::err, std::move(rest_of_err));
+    co_await pass_on(output_stream::out, std::move(rest_of_out));
+    co_await pass_on(output_stream::err, std::move(rest_of_err));
 }
 
 }  // namespace cmcp

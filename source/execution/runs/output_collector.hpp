@@ -5,23 +5,27 @@
 #include "posix/unique_fd.hpp"
 #include "runs/progress_sender.hpp"
 #include "sandbox/output_receiver.hpp"
+#include "text/terminal_text.hpp"
 #include "text/utf8_text.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
-/// The owner of an output, and the workspace that keeps it.
+/// The owner of an output, and the folder of the sandbox whose files it joins.
 struct output_location {
     std::string principal;
-    std::filesystem::path workspace;
+    std::filesystem::path files;
 };
 
-/// A file of the workspace that takes the whole output of one run.
+/// A file of the sandbox that takes the whole output of one run.
 class output_file {
 public:
     output_file(unique_fd fd, std::string path, std::string principal)
@@ -30,8 +34,7 @@ public:
     }
 
     const std::string& principal() const { return principal_; }
-    const std::string& path() const { return path_; }            ///< relative to the workspace
-    std::string uri() const { return "workspace:///" + path_; }  ///< for resources/read
+    const std::string& path() const { return path_; }  ///< relative to the sandbox's files
 
     /// Blocks. False when the disk is full or the file is too long; then nothing more is written.
     bool append(std::string_view bytes);
@@ -47,15 +50,15 @@ private:
 /// at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
 void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
 
-/// Keeps long outputs as `.outputs/<128 random bits>.txt` in the workspace of the caller they belong to, so that the
-/// caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a cluster the
-/// name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because a workspace is at one server, and runs in
-/// sandboxes are at others.
+/// Keeps long outputs as `.outputs/<128 random bits>.txt` among the files of a sandbox of the caller they belong to, so
+/// that the caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a
+/// cluster the name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because the rest of a result stays at the
+/// server that made it.
 class output_store {
 public:
     struct limits {
-        std::size_t files = 20;              ///< of one workspace
-        std::uint64_t bytes = 256ull << 20;  ///< of one workspace
+        std::size_t files = 20;              ///< of one sandbox
+        std::uint64_t bytes = 256ull << 20;  ///< of one sandbox
     };
 
     explicit output_store(blocking_pool& pool) : output_store(pool, limits()) {}
@@ -88,8 +91,10 @@ public:
     std::string add(std::string_view bytes);
     std::string finish();
 
+    std::uint64_t size() const { return size_; }    ///< of the whole text, in bytes
     std::uint64_t bytes() const { return bytes_; }  ///< received, before they were made text
     bool truncated() const { return size_ > head_most_ + tail_most_; }
+    bool binary() const { return looks_binary(head_); }  ///< no text: nobody can read it
 
     std::string newest(std::size_t most) const;  ///< the end of the text
 
@@ -109,14 +114,20 @@ private:
 };
 
 /// Takes the output of one run: keeps head and tail of each stream, writes everything, in the order of its arrival, to
-/// a file of the workspace as soon as one stream is longer than is kept, and hands the text to the caller's progress.
+/// a file of the sandbox as soon as one stream is longer than is kept, or when it is no text, and hands the text to the
+/// caller's progress.
 /// Memory is bounded by a small multiple of `max_output`.
 class output_collector final : public sandbox::output_receiver, public live_output {
 public:
     /// `max_output` in bytes for each stream. `progress` may be null. All must outlive this.
     output_collector(output_store& store, output_location where, std::size_t max_output, progress_sender* progress);
 
+    /// Asked when the time of the run is over; `how_much` says how much more it gets. What it prints from then on goes
+    /// to `io`, also without progress.
+    void on_time_over(request_io& io, std::function<awaitable<std::chrono::milliseconds>()> how_much);
+
     awaitable<> receive(sandbox::stream from, std::string_view bytes) override;
+    awaitable<std::chrono::milliseconds> more_time() override;
 
     std::string newest(std::size_t most) const override;
 
@@ -128,6 +139,8 @@ public:
     const output_file* file() const { return file_.get(); }  ///< null: nothing was cut, or it could not be kept
 
 private:
+    awaitable<> pass_on(output_stream from, std::string text);
+    awaitable<> pass_on_held();
     awaitable<> keep_all(std::string_view bytes);
     awaitable<> write_file();
 
@@ -140,6 +153,10 @@ private:
     std::shared_ptr<output_file> file_;
     bool file_failed_ = false;
     bool err_was_last_ = false;
+    request_io* beyond_ = nullptr;  // of a run whose time may be over
+    std::function<awaitable<std::chrono::milliseconds>()> how_much_;
+    enum class passing { nothing, held, all } passing_ = passing::nothing;  // of the output, to `beyond_`
+    std::vector<output_text> held_;
 };
 
 }  // namespace cmcp

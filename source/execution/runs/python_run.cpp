@@ -12,8 +12,9 @@ namespace cmcp {
 // The Python program (for `python3 -c`), behind python_common and python_figures, that runs a caller's code as a script
 // would be run. It reads the code from descriptor 3 and writes the variable `_`, when there is one, to descriptor 4:
 // {"value": …}, or
-// {"repr": text} where JSON would not give the value back. Its first argument is the workspace's path inside, which is
-// made importable, after the standard library. With "figures" as the second, figures that are shown become files.
+// {"repr": text} where JSON would not give the value back. Its first argument is the working folder's path inside,
+// which is made importable, after the standard library. With "figures" as the second, figures that are shown become
+// files.
 extern const std::string_view python_bootstrap;
 namespace {
 
@@ -34,13 +35,6 @@ bool names_data_libraries(const std::string& code)
 }
 
 constexpr std::size_t longest_code = 8 * 1024 * 1024;
-
-std::string check_python(const std::string& code)
-{
-    if (code.size() <= longest_code) return {};
-    return "code: " + std::to_string(code.size()) + " bytes are too long, at most " + std::to_string(longest_code) +
-           " are taken; put data in a file with file_write and open it from the code";
-}
 
 }  // namespace
 
@@ -85,9 +79,16 @@ void run_python(sandbox::run_request& request, python_home home, const std::stri
     request.script = std::move(code);
 }
 
-python_manager::python_manager(const execution_settings& config, runner runs)
-    : interpreter_(config.python_interpreter), terms_(run_terms::of_python(config)), runs_(runs)
+python_manager::python_manager(const execution_settings& config)
+    : interpreter_(config.python_interpreter), terms_(run_terms::of_python(config))
 {
+}
+
+std::string python_manager::problem(const std::string& code)
+{
+    if (code.size() <= longest_code) return {};
+    return "code: " + std::to_string(code.size()) + " bytes are too long, at most " + std::to_string(longest_code) +
+           " are taken; put data in a file with file_write and open it from the code";
 }
 
 sandbox::zygote_options python_manager::zygote(const execution_settings& config, std::string path)
@@ -104,16 +105,10 @@ sandbox::zygote_options python_manager::zygote(const execution_settings& config,
     return options;
 }
 
-awaitable<run_outcome> python_manager::run(caller who, request_io& io, std::string code, run_options options)
+void python_manager::start(sandbox::run_request& request, std::string code, const run_options& options) const
 {
-    run_outcome outcome;
-    outcome.refused = check_python(code);
-    if (!outcome.refused.empty()) co_return outcome;
-    sandbox::run_request request;
-    run_python(request, python_home::none, interpreter_, std::move(code));
+    run_python(request, python_home::sandbox, interpreter_, std::move(code));
     terms_.apply(request, options);
-    outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
-    co_return outcome;
 }
 
 }  // namespace cmcp

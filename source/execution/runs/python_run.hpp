@@ -40,17 +40,20 @@ void start_python(sandbox::run_request& request, python_home home, const std::st
 /// The same, with the code of a caller.
 void run_python(sandbox::run_request& request, python_home home, const std::string& interpreter, std::string code);
 
-/// The policy of Python runs in a workspace: interpreter, programs and limits.
+/// The policy of Python runs that have the programs of BASH_ALLOWED_COMMANDS: interpreter, programs and limits.
 class python_manager {
 public:
-    python_manager(const execution_settings& config, runner runs);
+    explicit python_manager(const execution_settings& config);
 
-    /// Runs `code` as a script. run_outcome::end.result is the JSON text of the variable `_`, empty when it has none.
-    awaitable<run_outcome> run(caller who, request_io& io, std::string code, run_options options);
+    /// A sentence for code that cannot be run; empty: it can.
+    static std::string problem(const std::string& code);
+
+    /// Makes `request` run `code` as a script. run_outcome::end.result is the JSON text of the variable `_`, empty when
+    /// it has none.
+    void start(sandbox::run_request& request, std::string code, const run_options& options) const;
 
     const std::string& interpreter() const { return interpreter_; }
     const run_terms& terms() const { return terms_; }
-    blocking_pool& pool() const { return runs_.pool(); }
 
     /// The options of a loaded interpreter (the program at `path`) that stands in for the runs of these settings.
     static sandbox::zygote_options zygote(const execution_settings& config, std::string path);
@@ -58,7 +61,6 @@ public:
 private:
     std::string interpreter_;
     run_terms terms_;
-    runner runs_;
 };
 
 }  // namespace cmcp

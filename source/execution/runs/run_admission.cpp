@@ -1,15 +1,44 @@
 #include "runs/run_admission.hpp"
 
 #include "async/event.hpp"
+#include "config/execution_settings.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 namespace cmcp {
 
 constexpr std::string_view before_principal = "principal ";
+
+namespace {
+
+// Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
+// two.
+std::size_t fitting_in_memory(const execution_settings& config)
+{
+    const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
+    const auto half = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
+    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, config.memory_limit));
+}
+
+}  // namespace
+
+std::size_t runs_at_once(const execution_settings& config)
+{
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    return config.max_runs != 0 ? config.max_runs : std::min(4 * cores, fitting_in_memory(config));
+}
+
+std::size_t runs_of_a_cell(const execution_settings& config)
+{
+    constexpr std::size_t part = 4;
+    return std::max<std::size_t>(2, runs_at_once(config) / part);
+}
 
 // Sessions share the places of their principal. The default caller is everybody, so its sessions count.
 std::string admission_key(const caller& who)
@@ -193,6 +222,16 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     while (!own->granted) co_await own->wake.wait();
     if (io != nullptr) io->activity().waits = false;
     co_return own;
+}
+
+run_admission::place run_admission::enter_now(std::string caller)
+{
+    place own(new ticket(state_, std::move(caller), nullptr));
+    auto& line = state_->callers[own->caller];
+    line.share = state_->share_of(own->caller);
+    if (!line.waiting.empty() || !state_->may_run(line)) return nullptr;
+    state_->start(line, *own);
+    return own;
 }
 
 std::vector<run_admission::share> run_admission::shares() const

@@ -12,11 +12,19 @@
 
 namespace cmcp {
 
+struct execution_settings;
+
 /// The name under which a run waits: its principal, or the session of the default caller.
 std::string admission_key(const caller& who);
 
 inline constexpr const char* busy_sentence =
     "The server is busy: too many runs wait for their turn. Try again in a few seconds.";
+
+/// Runs of all callers that go on at once: SANDBOX_MAX_RUNS, or what processors and memory allow.
+std::size_t runs_at_once(const execution_settings& config);
+
+/// As many of them as may use all that a run is allowed in one lasting cell, where they are of one caller.
+std::size_t runs_of_a_cell(const execution_settings& config);
 
 struct admission_limits {
     std::size_t at_once = 8;            ///< runs of all callers together
@@ -45,6 +53,9 @@ public:
     /// Waits for a place; null when too many wait already. Cancellation gives the turn to the next. A caller that
     /// has to wait is told by a log message, where `io` is not null.
     awaitable<place> enter(std::string caller, request_io* io = nullptr);
+
+    /// A place that is free now; null: there is none for this caller.
+    place enter_now(std::string caller);
 
     /// Whether a refusal of enter() is for this caller's own share of the places to wait.
     bool share_used_up(const std::string& caller) const;

@@ -60,6 +60,7 @@ void add_run_fields(json::object& to, const run_outcome& outcome)
         to["output_uri"] = outcome.output_uri;
         to["output_path"] = outcome.output_path;
     }
+    if (outcome.binary_bytes != 0) to["binary_bytes"] = outcome.binary_bytes;
     if (end.signal != 0) to["signal"] = end.signal;
     if (!end.denied.empty()) to["denied"] = json::array(end.denied.begin(), end.denied.end());
     if (end.peak_memory != 0) to["peak_memory_bytes"] = end.peak_memory;

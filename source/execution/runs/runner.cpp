@@ -52,11 +52,11 @@ void record_interpreter(const sandbox::run_result& end)
     starts.at({!end.prepared ? "cold" : end.waited ? "standby" : "clone"}).add();
 }
 
-// A path that leads out of the workspace (EXDEV) is resolved in the sandbox, where an absolute link means another place
-// than here.
-std::string folder_problem(const std::filesystem::path& workspace, const std::string& relative, std::string_view wanted)
+// A path that leads out of the sandbox's files (EXDEV) is resolved in the sandbox, where an absolute link means another
+// place than here.
+std::string folder_problem(const std::filesystem::path& files, const std::string& relative, std::string_view wanted)
 {
-    const unique_fd root(::open(workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const unique_fd root(::open(files.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (root && file_root::open_beneath(root.get(), relative, O_PATH | O_DIRECTORY)) return {};
     const int error = errno;
     const std::string named = "working_dir: \"" + std::string(wanted) + "\"";
@@ -66,7 +66,7 @@ std::string folder_problem(const std::filesystem::path& workspace, const std::st
     return {};
 }
 
-// The part below the workspace, or nothing when `path` is elsewhere inside.
+// The part below the working folder, or nothing when `path` is elsewhere inside.
 std::string folder_below(const std::string& path, const std::string& workspace_inside)
 {
     const std::string normal = std::filesystem::path(path).lexically_normal().string();
@@ -76,23 +76,23 @@ std::string folder_below(const std::string& path, const std::string& workspace_i
 }
 
 struct run_folder {
-    std::string workspace;
+    std::string files;    // of the sandbox, on this machine
     std::string inside;   // absolute path in the sandbox
     std::string problem;  // a sentence that names `working_dir`; empty: the run can begin there
 };
 
-// `wanted` is relative to the workspace or absolute inside. A folder of the workspace that is not there is a problem;
-// of other places inside only the sandbox knows.
-void find_folder(run_folder& at, const std::string& wanted, const std::string& workspace_inside)
+// `wanted` is relative to the working folder or absolute inside. A folder below the working folder that is not there
+// is a problem; of other places inside only the sandbox knows.
+void find_folder(run_folder& at, const std::string& wanted)
 {
-    at.inside = workspace_inside;
+    const std::string workspace_inside = at.inside;
     if (wanted.find('\0') != std::string::npos) at.problem = "working_dir: must not contain a NUL character";
-    if (wanted.empty() || !at.problem.empty()) return;
+    if (!at.problem.empty()) return;
     const auto below = below_home(wanted);
     const bool at_home = below.size() != wanted.size();
     at.inside = wanted.front() == '/' ? wanted : workspace_inside + (at_home ? "" : "/") + std::string(below);
     const std::string relative = folder_below(at.inside, workspace_inside);
-    if (!relative.empty()) at.problem = folder_problem(at.workspace, relative, wanted);
+    if (!relative.empty()) at.problem = folder_problem(at.files, relative, wanted);
 }
 
 run_outcome refused(std::string sentence)
@@ -111,13 +111,28 @@ run_outcome refused_as_busy(bool own_share)
 
 // The output of the run is shown to administrators while the mark lives.
 struct output_mark {
-    output_mark(request_io& io, const output_collector& output) : of(io.activity()) { of.output = &output; }
-    ~output_mark() { of.output = nullptr; }
+    output_mark(request_io& io, const output_collector& output) : of(io) { of.activity().output = &output; }
+    ~output_mark() { of.activity().output = nullptr; }
     output_mark(const output_mark&) = delete;
     output_mark& operator=(const output_mark&) = delete;
 
-    call_activity& of;
+    request_io& of;
 };
+
+// The run goes on as a job where the caller may have one more and there is a place for it.
+awaitable<std::chrono::milliseconds> more_as_job(run_admission& jobs, request_io& io, const output_collector& output,
+                                                 overtime& beyond)
+{
+    constexpr std::chrono::milliseconds none(0);
+    auto place = jobs.enter_now(beyond.key);
+    if (!place) co_return none;
+    printed_so_far so_far{output.out().text({}), output.err().text({}), output.out().size(), output.err().size()};
+    const bool goes_on = co_await io.outlive(std::move(so_far));
+    if (!goes_on) co_return none;
+    beyond.used = true;
+    *beyond.place = std::move(place);
+    co_return beyond.more;
+}
 
 awaitable<sandbox::run_result> run_and_finish(awaitable<sandbox::run_result> work, output_collector& collector)
 {
@@ -134,12 +149,13 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
     outcome.end = std::move(end);
     if (const output_file* file = collector.file()) {
         outcome.output_path = file->path();
-        outcome.output_uri = file->uri();
     }
     outcome.out = collector.out().text(outcome.output_path);
     outcome.err = collector.err().text(outcome.output_path);
     outcome.out_truncated = collector.out().truncated();
     outcome.err_truncated = collector.err().truncated();
+    if (collector.out().binary()) outcome.binary_bytes += collector.out().bytes();
+    if (collector.err().binary()) outcome.binary_bytes += collector.err().bytes();
     return outcome;
 }
 
@@ -162,15 +178,9 @@ sandbox::program_view allowed_programs(const execution_settings& config)
 
 }  // namespace
 
-runner::runner(sandbox::backend& backend, const workspaces& places, output_store& outputs, run_admission& admission,
-               run_admission& jobs, blocking_pool& pool, limit_of_principal workspace_size)
-    : backend_(backend),
-      places_(places),
-      outputs_(outputs),
-      admission_(admission),
-      jobs_(jobs),
-      pool_(pool),
-      workspace_size_(std::move(workspace_size))
+runner::runner(sandbox::backend& backend, output_store& outputs, run_admission& admission, run_admission& jobs,
+               blocking_pool& pool)
+    : backend_(backend), outputs_(outputs), admission_(admission), jobs_(jobs), pool_(pool)
 {
 }
 
@@ -185,7 +195,7 @@ awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool b
 }
 
 awaitable<run_outcome> runner::collect(request_io& io, output_location where, std::optional<std::size_t> max_output,
-                                       collected_work work) const
+                                       collected_work work, overtime* beyond) const
 {
     const std::size_t most = std::min(max_output.value_or(default_max_output), highest_max_output);
     std::optional<progress_sender> progress;
@@ -193,6 +203,8 @@ awaitable<run_outcome> runner::collect(request_io& io, output_location where, st
     progress_sender* const beside = progress ? &*progress : nullptr;
     output_collector collector(outputs_, std::move(where), most, beside);
     const output_mark shown(io, collector);
+    if (beyond != nullptr && beyond->more.count() > 0)
+        collector.on_time_over(io, [&, &jobs = jobs_] { return more_as_job(jobs, io, collector, *beyond); });
     auto begun = work(collector);
     auto running = run_and_finish(std::move(begun), collector);
     if (beside != nullptr) running = with_progress(*beside, std::move(running));
@@ -200,35 +212,36 @@ awaitable<run_outcome> runner::collect(request_io& io, output_location where, st
     co_return describe(std::move(end), collector);
 }
 
-awaitable<run_outcome> runner::run_here(caller who, request_io& io, sandbox::run_request request, run_options options)
+awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
 {
-    auto look = [&places = places_, who, wanted = std::move(options.working_dir), inside = request.workspace_inside,
-                 workspace = request.workspace] {
-        run_folder at;
-        at.workspace = workspace.empty() ? places.folder(who).string() : workspace;
-        find_folder(at, wanted, inside);
-        return at;
-    };
-    run_folder at = co_await pool_.run(who.principal, std::move(look));
+    run_folder at{request.workspace, request.workspace_inside, {}};
+    if (!options.working_dir.empty()) {
+        auto look = [at, wanted = std::move(options.working_dir)]() mutable {
+            find_folder(at, wanted);
+            return at;
+        };
+        at = co_await pool_.run(who.principal, std::move(look));
+    }
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
-    if (request.workspace.empty() && workspace_size_) request.limits.workspace_size = workspace_size_(who.principal);
-    output_location where{who.principal, at.workspace};
+    output_location where{who.principal, request.workspace};
     const std::string key = admission_key(who);
-    const auto place = co_await admit(std::move(who), io, options.background);
+    auto place = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;
     if (!place) co_return refused_as_busy(queue.share_used_up(key));
     const std::string inside = request.workspace_inside;
-    request.workspace = at.workspace;
     request.working_dir = std::move(at.inside);
     request.label = std::move(options.request_id);
-    const sandbox::run_limits limits = request.limits;
+    sandbox::run_limits limits = request.limits;
+    const auto foreground = request.asks_after;
+    overtime beyond{foreground.count() > 0 ? limits.wall - foreground : foreground, &place, key};
     const bool by_interpreter = request.prepared;
     auto kept = std::make_shared<sandbox::run_request>(std::move(request));
     collected_work work = [&backend = backend_, kept](output_collector& output) {
         return backend.run(std::move(*kept), output);
     };
-    auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work));
+    auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work), &beyond);
+    if (foreground.count() > 0 && !beyond.used) limits.wall = foreground;
     if (by_interpreter) record_interpreter(outcome.end);
     forget_refusals_of_none(outcome);
     for (auto& refusal : denied_paths(outcome.err, inside)) outcome.end.denied.push_back(std::move(refusal));
@@ -300,7 +313,21 @@ void run_terms::apply(sandbox::run_request& request, const run_options& options)
 {
     request.programs = programs;
     request.limits = limits;
-    request.limits.wall = time(options);
+    limit_time(request, time(options), options);
+}
+
+std::chrono::milliseconds run_terms::more_than(std::chrono::milliseconds time, const run_options& options) const
+{
+    const bool outlives = options.may_outlive && !options.background && longest_job > time;
+    return outlives ? longest_job - time : std::chrono::milliseconds(0);
+}
+
+void run_terms::limit_time(sandbox::run_request& request, std::chrono::milliseconds time,
+                           const run_options& options) const
+{
+    const auto more = more_than(time, options);
+    request.limits.wall = time + more;
+    if (more.count() > 0) request.asks_after = time;
 }
 
 }  // namespace cmcp

@@ -4,8 +4,7 @@ namespace cmcp {
 
 awaitable<std::string> stored_results::keep(caller who, std::string text)
 {
-    auto find = [who, &places = places_] { return places.folder(who); };
-    auto folder = co_await pool_.run(who.principal, std::move(find));
+    auto folder = co_await find_(who);
     output_location where{who.principal, std::move(folder)};
     auto file = co_await outputs_.create(std::move(where));
     if (!file) co_return std::string();

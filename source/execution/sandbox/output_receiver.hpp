@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 
+#include <chrono>
 #include <string_view>
 
 namespace cmcp::sandbox {
@@ -15,6 +16,9 @@ public:
 
     /// `bytes` is valid until the returned awaitable has completed.
     virtual awaitable<> receive(stream from, std::string_view bytes) = 0;
+
+    /// The run's time is over: how much more it gets; 0: none, so it is ended. Asked once.
+    virtual awaitable<std::chrono::milliseconds> more_time() { co_return std::chrono::milliseconds(0); }
 };
 
 }  // namespace cmcp::sandbox

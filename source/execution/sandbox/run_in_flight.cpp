@@ -79,6 +79,7 @@ run_in_flight::run_in_flight(std::shared_ptr<native_backend::link> link, const r
       err_(link_->executor(), err_end_)
 {
     if (request.result_channel) result_.emplace(link_->executor(), result_end_);
+    if (request.asks_after.count() > 0) asks_at_ = event::clock::now() + request.asks_after;
     pending_ = link_->expect(id_);
     send_start(request, probe);
 }
@@ -93,6 +94,7 @@ run_in_flight::~run_in_flight()
 void run_in_flight::kill(cause why)
 {
     if (!killed_for_) killed_for_ = why;
+    asks_at_ = event::clock::time_point::max();
     link_->send(encode_cancel(id_));
 }
 
@@ -136,7 +138,13 @@ awaitable<> run_in_flight::collect_result()
 
 awaitable<> run_in_flight::wait_for_end()
 {
-    while (!pending_->result) co_await pending_->arrived.wait();
+    while (!pending_->result) {
+        co_await pending_->arrived.wait(asks_at_);
+        if (pending_->result || event::clock::now() < asks_at_) continue;
+        asks_at_ = event::clock::time_point::max();
+        const auto more = co_await output_.more_time();
+        if (more.count() == 0 && !pending_->result) kill(cause::timeout);
+    }
     out_.run_ended();
     err_.run_ended();
     if (result_) result_->run_ended();

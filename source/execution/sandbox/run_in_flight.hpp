@@ -1,5 +1,6 @@
 #pragma once
 
+#include "async/event.hpp"
 #include "posix/unique_fd.hpp"
 #include "sandbox/launcher_link.hpp"
 #include "sandbox/output_receiver.hpp"
@@ -67,6 +68,7 @@ private:
     std::shared_ptr<pending_run> pending_;
     std::string text_;
     std::optional<cause> killed_for_;
+    event::clock::time_point asks_at_ = event::clock::time_point::max();
 };
 
 }  // namespace cmcp::sandbox

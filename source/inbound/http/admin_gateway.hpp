@@ -71,7 +71,7 @@ public:
     virtual awaitable<bool> delete_sandbox(admin_viewer by, std::string id) = 0;
     virtual bool cancel_job(const admin_viewer& by, const std::string& id) = 0;
 
-    /// Copies a sandbox's workspace aside, with the variables of its kernels: {"copy", "kept_kernels", "busy_kernels"}.
+    /// Copies a sandbox's files aside, with the variables of its kernels: {"copy", "kept_kernels", "busy_kernels"}.
     virtual awaitable<json::object> copy_sandbox(std::string id) = 0;
 
     virtual list_positions now() const = 0;

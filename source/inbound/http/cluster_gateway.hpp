@@ -17,13 +17,13 @@ public:
     /// no directory; the loads are those of the directory.
     virtual json::object describe() const = 0;
 
-    /// Moves a sandbox of this server in which nothing goes on, or the workspace of a caller by its handle:
+    /// Moves a sandbox of this server in which nothing goes on, by its handle:
     /// {"sandbox", "node"}. `to` empty: to one with room.
     virtual awaitable<json::object> move(std::string sandbox, std::string to) = 0;
 
-    /// This server takes nothing new and gives its sandboxes and workspaces away as they become idle, until it is told
+    /// This server takes nothing new and gives its sandboxes away as they become idle, until it is told
     /// otherwise:
-    /// {"drains", "sandboxes", "workspaces"}, with those that are still here.
+    /// {"drains", "sandboxes"}, with those that are still here.
     virtual json::object drain(bool on) = 0;
 
     /// Gives idle sandboxes away that this server has above the mean of all: {"moved"}.

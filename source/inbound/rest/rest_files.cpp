@@ -67,12 +67,11 @@ void add_file_name(named_values& named, const std::string& name)
     if (path.empty() || path.ends_with('/')) path += name;
 }
 
+// Empty: the default one.
 std::string sandbox_of(const named_values& named)
 {
-    auto sandbox = value_of(named, "sandbox_id");
-    if (sandbox.empty()) sandbox = value_of(named, "sandbox_name");
-    if (sandbox.empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
-    return sandbox;
+    const auto sandbox = value_of(named, "sandbox_id");
+    return sandbox.empty() ? value_of(named, "sandbox_name") : sandbox;
 }
 
 http_reply refusal_of(const gateway_error& refused)
@@ -225,7 +224,8 @@ json::object query_parameter(std::string_view name, std::string_view description
 json::array file_parameters()
 {
     json::array parameters;
-    parameters.push_back(query_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", false));
+    parameters.push_back(
+        query_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name); left out: the default one", false));
     parameters.push_back(query_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", false));
     parameters.push_back(
         query_parameter("file_path", "Path of the file, relative to the working folder or beginning with it", true));

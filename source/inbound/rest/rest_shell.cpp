@@ -130,9 +130,8 @@ awaitable<std::unique_ptr<gateway_shell>> open(const http_request& request, shel
 {
     auto sandbox = request.filled_parameter("sandbox_id");
     if (!sandbox) sandbox = request.parameter("sandbox_name");
-    if (!sandbox || sandbox->empty()) throw gateway_error(400, "sandbox_id or sandbox_name must name a sandbox.");
     const auto columns = size_of(request, "cols", 80), rows = size_of(request, "rows", 24);
-    auto shell = co_await shells.open(request.who, std::move(*sandbox), columns, rows);
+    auto shell = co_await shells.open(request.who, sandbox.value_or(""), columns, rows);
     co_return shell;
 }
 
@@ -200,7 +199,8 @@ std::vector<route_operation> describe_shell(const http_request&)
         "{\"exit_code\", "
         "\"cause\"}. The shell ends with the connection.";
     shell.tag = "sandboxes";
-    shell.parameters.push_back(shell_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name)", "string"));
+    shell.parameters.push_back(
+        shell_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name); left out: the default one", "string"));
     shell.parameters.push_back(shell_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", "string"));
     shell.parameters.push_back(shell_parameter("cols", "Columns of the terminal; 80 when left out", "integer"));
     shell.parameters.push_back(shell_parameter("rows", "Rows of the terminal; 24 when left out", "integer"));

@@ -99,8 +99,9 @@ private:
     void hand_on_sockets(live_cell& from);
     void hand_on_doors(live_cell& from);
     void tell_end_of_doors(const live_cell& of);
-    void make_room_for(const std::string& principal);
+    void make_room_for(const cell_name& wanted);
     void end_cell(const end_cell_message& order);
+    bool is_asked(std::uint64_t question) const;
     void tell_cell_is_gone(std::uint64_t question);
     void list_cells(std::uint64_t question);
     run* find(std::uint64_t key);

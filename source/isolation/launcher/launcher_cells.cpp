@@ -197,15 +197,20 @@ void launcher::lose_cell(std::uint64_t key)
     lose_starts(*last, why.empty() ? "The run could not be started, because its first process ended; try again." : why);
     last->refuse_sockets();
     hand_on_sockets(*last);
-    for (const std::uint64_t question : last->asked_for_end) tell_cell_is_gone(question);
+    for (const std::uint64_t question : last->asked_for_end)
+        if (!is_asked(question)) tell_cell_is_gone(question);
 }
 
 void launcher::open_socket(const socket_question& question)
 {
+    live_cell* in = nullptr;
     for (const auto& [key, each] : live_cells_) {
         if (!each->lasts() || each->ends() || each->name() != question.cell) continue;
-        each->ask_socket(question);
-        return hand_on_sockets(*each);
+        if (in == nullptr || each->shape().empty()) in = each.get();
+    }
+    if (in != nullptr) {
+        in->ask_socket(question);
+        return hand_on_sockets(*in);
     }
     send(encode_socket({question.id, "Nothing runs in the sandbox."}));
 }
@@ -237,7 +242,7 @@ void launcher::tell_end_of_doors(const live_cell& of)
     if (of.gave_doors() && std::ranges::none_of(live_cells_, follows)) send(encode_doors(of.name()));
 }
 
-// The answer comes with the end of its first process.
+// The answer comes with the end of the last one's first process.
 void launcher::end_cell(const end_cell_message& order)
 {
     bool lives = false;
@@ -248,12 +253,19 @@ void launcher::end_cell(const end_cell_message& order)
         if (!each->has_process()) continue;
         each->asked_for_end.push_back(order.id);
         lives = true;
-        break;  // earlier ones have been ended before
     }
     std::erase_if(live_cells_, [&](const auto& entry) {
         return entry.second->lasts() && entry.second->name() == order.name && !entry.second->has_process();
     });
     if (!lives) tell_cell_is_gone(order.id);
+}
+
+// Another cell of the same name still has to end.
+bool launcher::is_asked(std::uint64_t question) const
+{
+    return std::ranges::any_of(live_cells_, [question](const auto& entry) {
+        return std::ranges::count(entry.second->asked_for_end, question) != 0;
+    });
 }
 
 void launcher::tell_cell_is_gone(std::uint64_t question) { send(encode_cells({question, {}})); }

@@ -122,12 +122,13 @@ live_cell& launcher::cell_of_its_own(const start_message& start)
     return *find_cell(ready ? *ready : make_cell(start, by, false));
 }
 
-// An interpreter that is loaded already serves both kinds of runs. A list of programs may not have it, and an image has
-// its own.
+// An interpreter that is loaded already serves both kinds of runs. Of a list of programs only the cell of Python runs
+// may have it, and an image has its own.
 loaded_interpreter* launcher::interpreter_of_cells(const run_request& request) const
 {
-    const bool may_interpret = request.programs.all && request.image.empty() && !interpreters_.empty();
-    return may_interpret ? interpreters_.back().get() : nullptr;
+    if (!request.image.empty() || interpreters_.empty()) return nullptr;
+    loaded_interpreter* const main = interpreters_.back().get();
+    return request.programs.all || main->stands_in_for(request) ? main : nullptr;
 }
 
 bool launcher::has_nothing(const cell& in) const { return is_empty(in) && !in.has_files_in_memory(); }
@@ -149,7 +150,7 @@ live_cell& launcher::lasting_cell_for(const start_message& start)
     const cell_name name{request.principal, request.cell};
     std::optional<std::uint64_t> number;
     for (const auto& [key, each] : live_cells_) {
-        if (!each->lasts() || each->ends() || each->name() != name) continue;
+        if (!each->lasts() || each->ends() || each->name() != name || each->shape() != request.shape) continue;
         // The next look would end it, and with it the run that is to make room.
         if (each->has_process()) each->own()->end_if_full();
         if (each->ends()) continue;
@@ -161,7 +162,7 @@ live_cell& launcher::lasting_cell_for(const start_message& start)
         if (const std::string obstacle = each->obstacle(request); !obstacle.empty()) throw cell_refusal(obstacle);
         return *each;
     }
-    make_room_for(request.principal);
+    make_room_for(name);
     live_cell& next = *find_cell(make_cell(start, interpreter_of_cells(request), false));
     if (number) next.own()->stand_in_for(*number);
     return next;
@@ -192,14 +193,19 @@ std::uint64_t launcher::make_ready_cell(const start_message& start, loaded_inter
     return make_cell(start, by, true);
 }
 
-// A cell in which nothing runs gives way, the longest unused first.
-void launcher::make_room_for(const std::string& principal)
+// A cell in which nothing runs gives way, the longest unused first. Those of one name count as one.
+void launcher::make_room_for(const cell_name& wanted)
 {
+    const std::string& principal = wanted.principal;
     const auto counts = [&](const std::string* whose) {
-        return static_cast<std::size_t>(std::ranges::count_if(live_cells_, [&](const auto& entry) {
-            return entry.second->lasts() && !entry.second->ends() &&
-                   (whose == nullptr || entry.second->name().principal == *whose);
-        }));
+        std::set<std::pair<std::string_view, std::string_view>> names;
+        for (const auto& [key, each] : live_cells_) {
+            const cell_name& name = each->name();
+            if (!each->lasts() || each->ends() || name == wanted || (whose != nullptr && name.principal != *whose))
+                continue;
+            names.emplace(name.principal, name.cell);
+        }
+        return names.size();
     };
     const std::size_t share = std::max<std::size_t>(1, settings_.cells / 2);
     const bool own_share_is_used = counts(&principal) >= share;

@@ -38,6 +38,7 @@ std::size_t mark_of(const std::vector<given_file>& files)
 // Python runs in the shell's profile as it does when a shell starts it: one process can hand on one profile only.
 live_cell::live_cell(const shared_parts& parts, const run_request& request, bool probe)
     : name_{request.principal, request.cell},
+      shape_(request.shape),
       image_(request.image),
       view_(request.programs),
       first_program_(request.argv.empty() ? std::string() : request.argv.front()),

@@ -30,6 +30,7 @@ public:
     live_cell(const shared_parts& parts, const run_request& request, bool probe);
 
     const cell_name& name() const { return name_; }
+    const std::string& shape() const { return shape_; }  ///< which of the cells of that name
     const std::shared_ptr<cell>& own() const { return cell_; }
     bool lasts() const { return cell_->lasts(); }
 
@@ -115,6 +116,7 @@ private:
     void tell_standby();
 
     cell_name name_;
+    std::string shape_;
     std::string image_;
     program_view view_;
     std::string first_program_;

@@ -97,14 +97,14 @@ administration::administration(parts of) : of_(std::move(of))
 awaitable<administration::cells> administration::live_cells()
 {
     cells live;
-    if (of_.all.sandboxes) live = co_await of_.all.sandboxes->cells().now();
+    live = co_await of_.all.sandboxes->cells().now();
     co_return live;
 }
 
 awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page part)
 {
     json::array rows;
-    if (!of_.all.sandboxes) co_return list_of_sandboxes(std::move(rows), 0, nullptr);
+    if (!of_.all.kernels) co_return list_of_sandboxes(std::move(rows), 0, nullptr);
     auto& store = of_.all.sandboxes->store();
     const sandbox_choice wanted{by.principal, by.everything, part.match, part.after, part.limit, order_of(part.sort)};
     const auto live = co_await live_cells();
@@ -176,7 +176,7 @@ awaitable<json::object> administration::layers(admin_viewer by)
 
 awaitable<json::object> administration::copy_sandbox(std::string id)
 {
-    const auto record = of_.all.sandboxes ? of_.all.sandboxes->store().find_of_any(id) : std::nullopt;
+    const auto record = of_.all.kernels ? of_.all.sandboxes->store().find_of_any(id) : std::nullopt;
     if (!record) throw gateway_error(404, "There is no such sandbox.", "NotFound");
     std::string refusal;
     kernel_manager::kept_copy copy;

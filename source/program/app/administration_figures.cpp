@@ -84,7 +84,7 @@ void administration::set_principal_figures(const admin_connections& known)
 
 void administration::set_sandbox_figures()
 {
-    if (!of_.all.sandboxes) return;
+    if (!of_.all.kernels) return;
     std::uint64_t count = 0, disk = 0;
     for (const auto& each : of_.all.sandboxes->store().totals()) {
         count += each.count;

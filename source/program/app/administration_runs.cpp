@@ -53,7 +53,7 @@ std::string id_of(const kernel_manager::view& kernel)
 // The log and the results of calls may say a sandbox by its name.
 std::string administration::sandbox_id(const std::string& owner, const std::string& id_or_name)
 {
-    if (id_or_name.empty() || id_or_name.starts_with("sbx_") || !of_.all.sandboxes) return id_or_name;
+    if (id_or_name.empty() || id_or_name.starts_with("sbx_")) return id_or_name;
     const auto record = of_.all.sandboxes->store().find(owner, id_or_name);
     return record ? record->id : std::string();
 }
@@ -192,7 +192,6 @@ awaitable<bool> administration::end_run(admin_viewer by, std::string id)
 
 awaitable<bool> administration::delete_sandbox(admin_viewer by, std::string id)
 {
-    if (!of_.all.sandboxes) co_return false;
     const auto record = of_.all.sandboxes->store().find_of_any(id);
     if (!record || !by.sees(record->owner)) co_return false;
     caller owner;

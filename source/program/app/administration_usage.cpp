@@ -94,11 +94,11 @@ std::map<std::string, json::object> administration::rows_of_usage(const admin_vi
         if (each->record().keep == 0) table.add(each->record().owner, "jobs");
     for (const auto& each : of_.all.background->tasks()) table.add(each.owner, "tasks", each.count);
     for (const auto& [principal, sessions] : known.sessions) table.add(principal, "sessions", sessions);
-    if (!of_.all.sandboxes) return table.take();
     for (const auto& each : of_.all.sandboxes->store().totals()) {
         table.add(each.owner, "sandboxes", each.count);
         table.add(each.owner, "disk_bytes", each.disk);
     }
+    if (!of_.all.kernels) return table.take();
     for (const auto& each : of_.all.kernels->list()) table.add(each.owner, "kernels");
     for (const auto& each : of_.all.shells->list(0)) table.add(each.owner, "shells");
     for (const auto& each : of_.all.command_shells_->living()) table.add(each.owner, "shells");
@@ -112,7 +112,7 @@ json::object administration::machine(const admin_connections& known, const cells
     row["runs"] = runs.running();
     row["runs_waiting"] = runs.waiting();
     row["max_runs"] = runs.most();
-    row["sandboxes"] = of_.all.sandboxes ? of_.all.sandboxes->store().count({.of_all = true}) : 0;
+    row["sandboxes"] = of_.all.sandboxes->store().count({.of_all = true});
     row["live"] = live.size();
     row["kernels"] = of_.all.kernels ? of_.all.kernels->list().size() : 0;
     row["shells"] = of_.all.shells ? of_.all.shells->living() + of_.all.command_shells_->living().size() : 0;

@@ -46,8 +46,10 @@ void put_sandboxes(json::object& row, const managers& all, const std::string& pr
     const auto own = all.sandboxes->store().list(principal);
     put(row, "sandboxes", own.size());
     put(row, "disk", (all.sandboxes->store().disk(principal) + mebibyte - 1) / mebibyte);
-    put(row, "kernels", count_of(all.kernels->list(), principal));
-    put(row, "shells", count_of(all.shells->list(0), principal) + count_of(all.command_shells_->living(), principal));
+    if (all.kernels) put(row, "kernels", count_of(all.kernels->list(), principal));
+    if (all.shells)
+        put(row, "shells",
+            count_of(all.shells->list(0), principal) + count_of(all.command_shells_->living(), principal));
     if (own.empty()) return;
     json::array& names = row["names"].emplace_array();
     for (const auto& each : own) names.emplace_back(each.name);
@@ -81,9 +83,9 @@ json::object holdings_of(const managers& all, const std::string& principal)
     json::object row;
     put(row, "jobs", jobs_of(*all.background, principal));
     put(row, "tasks", tasks_of(*all.background, principal));
-    if (all.places->is_used(principal)) row["home"] = true;
-    if (all.vault && all.vault->has_workspace_of(principal)) row["claimed"] = true;
-    if (all.sandboxes) put_sandboxes(row, all, principal);
+    if (all.sandboxes->homes().is_used(principal)) row["home"] = true;
+    if (all.vault && all.vault->has_default_of(principal)) row["claimed"] = true;
+    put_sandboxes(row, all, principal);
     if (all.background->has_any(principal)) row["listed"] = true;  // also where all of them have ended
     return row;
 }
@@ -92,15 +94,14 @@ std::set<std::string> listed_owners(const managers& all)
 {
     std::set<std::string> names;
     for (auto& each : all.background->owners()) names.insert(std::move(each));
-    if (all.sandboxes)
-        for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
+    for (const auto& each : all.sandboxes->store().totals()) names.insert(each.owner);
     return names;
 }
 
 std::vector<std::string> holders(const managers& all)
 {
     auto names = listed_owners(all);
-    for (auto& each : all.places->principals()) names.insert(std::move(each));
+    for (auto& each : all.sandboxes->homes().principals()) names.insert(std::move(each));
     return {names.begin(), names.end()};
 }
 
@@ -112,11 +113,11 @@ json::object load_of(const managers& all, bool drains)
     row["max_runs"] = all.admission->most();
     row["runs_waiting"] = all.admission->waiting();
     row["jobs"] = all.background->running().size();
-    row["sandboxes"] = all.sandboxes ? all.sandboxes->store().count({.of_all = true}) : 0;
-    row["workspaces"] = all.places->count();
+    row["sandboxes"] = all.sandboxes->store().count({.of_all = true});
+    row["homes"] = all.sandboxes->homes().count();
     if (drains) row["drains"] = true;
     put_memory(row);
-    put_disk(row, all.places->root());
+    put_disk(row, all.sandboxes->homes().root());
     return row;
 }
 

@@ -1,19 +1,16 @@
 #include "app/managers.hpp"
 
 #include "config/settings.hpp"
-#include "files/workspace_resources.hpp"
 #include "mcp/server_core.hpp"
 #include "metrics/registry.hpp"
 #include "runs/stored_results.hpp"
 #include "sandboxes/node_name.hpp"
 #include "sandboxes/sandbox_resources.hpp"
 #include "text/handles.hpp"
+#include "tools/file_places.hpp"
 #include "tools/tools.hpp"
 
 #include <algorithm>
-#include <thread>
-
-#include <unistd.h>
 
 namespace cmcp {
 namespace {
@@ -21,20 +18,10 @@ namespace {
 constexpr auto ending_limit = std::chrono::seconds(5);
 constexpr auto release_limit = std::chrono::seconds(25);
 
-// Runs that may all use what they are allowed in half of the machine's memory; sparse ones are the rule, so at least
-// two.
-std::size_t fitting_in_memory(const settings& config)
-{
-    const auto pages = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES)));
-    const auto half = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
-    return std::max<std::size_t>(2, half / std::max<std::uint64_t>(1, config.memory_limit));
-}
-
 admission_limits admission_from(const settings& config, quotas& of_principals)
 {
     admission_limits limits;
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    limits.at_once = config.max_runs != 0 ? config.max_runs : std::min(4 * cores, fitting_in_memory(config));
+    limits.at_once = runs_at_once(config);
     limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
     limits.of_principal = of_principals.each(&principal_limits::runs);
     return limits;
@@ -74,15 +61,10 @@ void add_languages(managers& all, const settings& config, const asio::any_io_exe
     all.sandbox_runs->use(*all.languages);
 }
 
-void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor, const runner& runs,
-                   const handle_maker& handles)
+void add_sandboxes(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
-    all.sandboxes =
-        std::make_unique<sandbox_manager>(config, executor, all.backend, *all.pool, all.records, *all.limits, handles);
-    all.sandbox_runs = std::make_unique<sandbox_runner>(config, *all.sandboxes, runs, *all.pool);
     add_languages(all, config, executor);
-    all.sandbox_files_ = std::make_unique<sandbox_files>(config, *all.sandboxes, *all.pool);
-    all.jobs = std::make_unique<job_manager>(*all.limits, *all.background);
+    all.jobs = std::make_unique<job_manager>(*all.limits, *all.background, config.calls_become_jobs);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
     all.kernels->use(*all.packages);
@@ -96,8 +78,6 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.sandboxes->count_idle([&kernels = *all.kernels](const std::string& id) { return kernels.idle_in(id); });
     all.sandboxes->count_idle(
         [&shells = *all.command_shells_](const std::string& id) { return shells.is_idle(id) ? 1u : 0u; });
-    all.backend.on_full(
-        [&sandboxes = *all.sandboxes](sandbox::cell_name name) { return sandboxes.make_room(std::move(name)); });
     all.sandboxes->before_stop([&kernels = *all.kernels](std::string id, std::string why) {
         return keep_kernel(kernels, std::move(id), std::move(why));
     });
@@ -106,9 +86,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
         all.jupyter_ = std::make_unique<jupyter::jupyter_api>(config, executor, *all.kernels, *all.sandboxes,
                                                               *all.sandbox_files_, *all.pool);
     if (!config.snapshot_store.empty())
-        all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels, *all.places);
-    if (auto* vault = all.vault.get())
-        all.places->before_use([vault](std::string principal) { return vault->enter(std::move(principal)); });
+        all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
@@ -121,6 +99,15 @@ void keep_sandboxes_of_upstreams(sandbox_manager& sandboxes, const settings& con
             return upstream_servers::sandbox_name(entry.name) == each.name;
         });
     });
+}
+
+awaitable<std::filesystem::path> place_of_outputs(sandbox_manager& sandboxes, blocking_pool& pool, caller who)
+{
+    auto where = sandboxes.place_of_outputs(who);
+    auto files = sandboxes.places().files(where);
+    auto make = [places = sandboxes.places(), where = std::move(where)] { places.make_files(where); };
+    co_await pool.run(who.principal, std::move(make));
+    co_return files;
 }
 
 void observe(managers& all)
@@ -138,7 +125,7 @@ void observe(managers& all)
 
 awaitable<> managers::start()
 {
-    if (sandboxes) co_await sandboxes->start();
+    co_await sandboxes->start();
     if (vault) co_await vault->start();
     if (languages) languages->start();
 }
@@ -158,7 +145,7 @@ awaitable<> managers::stop()
         co_await sandboxes->end_everything(std::move(why));
         co_await vault->release_all(release_limit);
     }
-    if (sandboxes) co_await sandboxes->stop();
+    co_await sandboxes->stop();
 }
 
 managers::managers(sandbox::backend& runs, const std::filesystem::path& root)
@@ -181,10 +168,6 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->limits = std::make_unique<quotas>(config);
     all->pool = std::make_shared<blocking_pool>();
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
-    all->places = std::make_unique<workspaces>(config.sandbox_root, config.workspace_per_session);
-    all->files = std::make_unique<file_manager>(*all->pool, *all->places,
-                                                file_policy(config.file_max_size, config.file_allowed_extensions),
-                                                all->limits->each(&principal_limits::workspace));
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool, output_store::limits(),
                                                   config.cluster_members.empty() ? std::string() : handles.node());
@@ -192,16 +175,22 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->admission = std::make_unique<run_admission>(of_runs);
     all->job_admission = std::make_unique<run_admission>(job_admission_from(config, of_runs.at_once));
     observe(*all);
-    const runner runs(all->backend, *all->places, *all->outputs, *all->admission, *all->job_admission, *all->pool,
-                      all->limits->each(&principal_limits::workspace));
-    all->bash = std::make_unique<bash_manager>(config, runs);
-    all->python = std::make_unique<python_manager>(config, runs);
+    const runner runs(all->backend, *all->outputs, *all->admission, *all->job_admission, *all->pool);
+    all->bash = std::make_unique<bash_manager>(config);
+    all->python = std::make_unique<python_manager>(config);
+    all->sandboxes = std::make_unique<sandbox_manager>(config, executor, all->backend, *all->pool, all->records,
+                                                       *all->limits, handles);
+    all->sandbox_runs = std::make_unique<sandbox_runner>(config, *all->sandboxes, runs, *all->pool);
+    all->sandbox_files_ = std::make_unique<sandbox_files>(config, *all->sandboxes, *all->pool);
+    all->backend.on_full(
+        [&sandboxes = *all->sandboxes](sandbox::cell_name name) { return sandboxes.make_room(std::move(name)); });
     all->viewer = std::make_unique<file_viewer>(config, all->backend, *all->admission, *all->pool);
     all->searcher =
         std::make_unique<file_searcher>(all->backend, *all->admission, *all->pool, file_searcher::has_ripgrep());
-    if (config.enable_sandbox) add_sandboxes(*all, config, executor, runs, handles);
-    all->upstreams = std::make_unique<upstream_servers>(executor, config, backend, *all->pool, all->sandbox_runs.get());
-    if (all->sandboxes) keep_sandboxes_of_upstreams(*all->sandboxes, config);
+    if (config.enable_sandbox) add_sandboxes(*all, config, executor);
+    all->upstreams = std::make_unique<upstream_servers>(executor, config, backend, *all->pool,
+                                                        config.enable_sandbox ? all->sandbox_runs.get() : nullptr);
+    keep_sandboxes_of_upstreams(*all->sandboxes, config);
     all->records.share();
     if (!config.enable_web) return all;
     all->web = std::make_unique<web_manager>(config, backend, *all->admission, *all->pool, executor);
@@ -213,19 +202,21 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
 void register_tools(tool_registry& registry, managers& all, const settings& config, usage_of_principal usage)
 {
     if (config.enable_system) {
-        add_system_runs(registry, *all.bash, *all.python, all.jobs.get());
+        add_system_runs(registry, *all.sandbox_runs, *all.bash, *all.python, all.jobs.get());
         registry.add(make_system_env_var(config));
-        registry.add(make_system_info(all.backend, *all.bash, *all.python, config, std::move(usage)));
+        registry.add(
+            make_system_info(all.backend, *all.sandbox_runs, *all.bash, *all.python, config, std::move(usage)));
     }
-    const files_of_sandboxes inside{all.sandbox_files_.get(), all.sandboxes.get()};
+    const file_tool_parts parts{*all.sandbox_files_, *all.sandboxes, config};
+    const file_places places(parts, registry);
     if (config.enable_file) {
-        add_file_tools(registry, *all.files, inside);
-        registry.add(make_file_search(*all.searcher, *all.files, inside));
+        add_file_tools(registry, parts);
+        registry.add(make_file_search(*all.searcher, places));
     }
-    if (config.enable_file || config.enable_sandbox) registry.add(make_view_file(*all.viewer, *all.files, inside));
+    if (config.enable_file || config.enable_sandbox) registry.add(make_view_file(*all.viewer, places));
     if (config.enable_web)
         add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,
-                      {all.shown.get(), all.sandboxes.get()});
+                      {all.shown.get(), all.shown ? all.sandboxes.get() : nullptr});
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
     add_sandbox_tools(registry, *all.sandboxes, *all.shown, config);
@@ -244,9 +235,10 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
 
 void register_resources(server_core& core, managers& all)
 {
-    core.add_resources(std::make_unique<workspace_resources>(*all.files, *all.watch));
-    core.keep_results(std::make_unique<stored_results>(*all.outputs, *all.places, *all.pool));
-    if (!all.sandboxes) return;
+    core.keep_results(
+        std::make_unique<stored_results>(*all.outputs, [&sandboxes = *all.sandboxes, &pool = *all.pool](caller who) {
+            return place_of_outputs(sandboxes, pool, std::move(who));
+        }));
     core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.watch, *all.pool));
 }
 

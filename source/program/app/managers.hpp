@@ -1,9 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
-#include "files/file_manager.hpp"
 #include "files/file_watch.hpp"
-#include "files/workspaces.hpp"
 #include "identity/quotas.hpp"
 #include "jobs/job_register.hpp"
 #include "jupyter/jupyter_api.hpp"
@@ -50,28 +48,26 @@ struct managers {
 
     sandbox::backend& backend;  ///< outlives this
     record_folder records;
-    std::string node;                          ///< this machine's name in handles
-    std::unique_ptr<quotas> limits;            ///< of each principal
-    std::shared_ptr<blocking_pool> pool;       ///< first, so that it goes last: threads still use the others
-    std::shared_ptr<job_register> background;  ///< jobs and tasks
-    std::unique_ptr<workspaces> places;        ///< one workspace a caller
-    std::unique_ptr<file_manager> files;
+    std::string node;                              ///< this machine's name in handles
+    std::unique_ptr<quotas> limits;                ///< of each principal
+    std::shared_ptr<blocking_pool> pool;           ///< first, so that it goes last: threads still use the others
+    std::shared_ptr<job_register> background;      ///< jobs and tasks
     std::unique_ptr<file_watch> watch;             ///< who subscribed to files is told of changes
-    std::unique_ptr<output_store> outputs;         ///< long output of runs, as files of the workspace
+    std::unique_ptr<output_store> outputs;         ///< long output of runs, as files of their sandboxes
     std::unique_ptr<run_admission> admission;      ///< how many runs at once
     std::unique_ptr<run_admission> job_admission;  ///< how many in the background
     std::unique_ptr<bash_manager> bash;
     std::unique_ptr<python_manager> python;
     std::unique_ptr<file_viewer> viewer;
     std::unique_ptr<file_searcher> searcher;
+    std::unique_ptr<sandbox_manager> sandboxes;
+    std::unique_ptr<sandbox_runner> sandbox_runs;
+    std::unique_ptr<sandbox_files> sandbox_files_;
     std::unique_ptr<web_manager> web;      ///< null when TOOLS_ENABLE_WEB is false
     std::unique_ptr<web_browser> browser;  ///< goes before the guard
 
-    // Sandboxes that last and jobs; null unless TOOLS_ENABLE_SANDBOX.
-    std::unique_ptr<sandbox_manager> sandboxes;
-    std::unique_ptr<sandbox_runner> sandbox_runs;
+    // What more there is in sandboxes, and jobs; null unless TOOLS_ENABLE_SANDBOX.
     std::unique_ptr<language_trials> languages;
-    std::unique_ptr<sandbox_files> sandbox_files_;
     std::unique_ptr<job_manager> jobs;
     std::unique_ptr<kernel_manager> kernels;
     std::unique_ptr<shell_manager> shells;
@@ -97,7 +93,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
 /// registry.
 void register_tools(tool_registry& registry, managers& all, const settings& config, usage_of_principal usage);
 
-/// Adds the workspace's files (and with them long outputs) to what resources/list and resources/read offer.
+/// Adds the files of sandboxes (and with them long outputs) to what resources/list and resources/read offer.
 void register_resources(server_core& core, managers& all);
 
 }  // namespace cmcp

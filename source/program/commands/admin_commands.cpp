@@ -196,7 +196,7 @@ int move_to_other(const settings& config, admin_line line, bool json)
     line.all = true;
     const auto which = entry_named(config, sandbox_list, line, line.ids.front());
     const auto to = line.ids.size() > 1 ? "&to=" + encoded(line.ids[1]) : std::string();
-    const auto node = which.node.empty() ? line.node : which.node;  // workspaces are in no list
+    const auto node = which.node.empty() ? line.node : which.node;
     const auto place = place_in_cluster("move", node) + (node.empty() ? "?" : "&");
     const auto answer = ask_or_throw(config, "POST", place + "sandbox=" + encoded(which.id) + to);
     return print_or_say(answer, json, which.id + " is at " + text_of(answer, "node") + " now");
@@ -207,15 +207,14 @@ int drain(const settings& config, const admin_line& line, bool json)
     constexpr std::chrono::seconds between_looks(1);
     const auto place = place_in_cluster("drain", line.node);
     auto answer = ask_or_throw(config, "POST", place);
-    while (line.wait && count_of(answer, "sandboxes") + count_of(answer, "workspaces") != 0) {
+    while (line.wait && count_of(answer, "sandboxes") != 0) {
         std::this_thread::sleep_for(between_looks);
         answer = ask_or_throw(config, "POST", place);
     }
-    const auto left = count_of(answer, "sandboxes"), workspaces = count_of(answer, "workspaces");
+    const auto left = count_of(answer, "sandboxes");
     return print_or_say(answer, json,
                         "The server takes nothing new, and has " + sandboxes_text(left) +
-                            (workspaces == 0 ? "" : " and workspaces of callers, " + std::to_string(workspaces)) +
-                            (left + workspaces == 0 ? "." : ", which go as they become idle."));
+                            (left == 0 ? "." : ", which go as they become idle."));
 }
 
 int change_cluster(const settings& config, const admin_line& line, bool json)

@@ -119,7 +119,7 @@ std::vector<std::string> member_cells(const json::object& row)
             count_in(row, "runs") + " of " + count_in(row, "max_runs"),
             count_in(row, "runs_waiting"),
             count_in(row, "sandboxes"),
-            count_in(row, "workspaces"),
+            count_in(row, "homes"),
             use_in(row, "memory_available", "memory"),
             use_in(row, "disk_available", "disk"),
             std::to_string(static_cast<int>(100 * number_in(row, "pressure"))) + "%",

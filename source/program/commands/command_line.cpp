@@ -22,7 +22,7 @@ struct short_option {
 constexpr std::array<short_option, 6> short_options{{
     {"--host", "MCP_HOST", "Address to listen on (127.0.0.1)"},
     {"--port", "MCP_PORT", "Port to listen on (8000)"},
-    {"--sandbox-root", "SANDBOX_ROOT", "Folder that holds the workspaces"},
+    {"--sandbox-root", "SANDBOX_ROOT", "Folder that holds the sandboxes"},
     {"--log-level", "LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR"},
     {"--log-format", "LOG_FORMAT", "text or json"},
     {"--log-file", "LOG_FILE", "File for the log instead of stderr"},

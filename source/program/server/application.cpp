@@ -59,9 +59,8 @@ moving_sandboxes moving(sandbox_vault* vault)
     all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
         return vault->find(std::move(handle), std::move(node), std::move(is_gone));
     };
-    all.workspace = [vault](const std::string& principal) { return vault->workspace_of(principal); };
+    all.default_sandbox = [vault](const std::string& principal) { return vault->default_of(principal); };
     all.look_for_owner = [vault](std::string handle) { return vault->look_for_owner(std::move(handle)); };
-    all.workspaces = [vault] { return vault->workspaces_here(); };
     all.all = [vault] { return vault->sandboxes(); };
     all.idle = [vault](bool stopped) { return vault->idle_sandboxes(stopped); };
     all.hand_over = [vault](std::string handle, std::function<awaitable<bool>()> take) {
@@ -213,11 +212,10 @@ awaitable<> application::prepare()
     register_tools(core_.tools(), *managers_, config_,
                    [this](const std::string& principal) { return administration_.own_usage(principal); });
     choose_tools(core_.tools(), config_);
-    if (managers_->sandboxes) give_tools_to_code(*managers_->sandboxes);
+    if (managers_->kernels) give_tools_to_code(*managers_->sandboxes);
     core_.instruct([this](const caller& who) { return instructions_for(core_.tools(), who); });
     register_resources(core_, *managers_);
-    if (auto* sandboxes = managers_->sandboxes.get())
-        core_.on_session_end([sandboxes](const caller& who) { sandboxes->end_session(who); });
+    core_.on_session_end([&sandboxes = *managers_->sandboxes](const caller& who) { sandboxes.end_session(who); });
     if (auto* languages = managers_->languages.get())
         languages->on_change([this, languages] {
             if (languages->complete()) core_.tools().changed();
@@ -267,7 +265,7 @@ void application::reload_by(std::function<json::object()> reads) { reload_ = std
 void application::settings_changed()
 {
     if (managers_->web) *managers_->web->policy = egress_policy::from_settings(config_);
-    if (managers_->sandboxes) managers_->sandboxes->network().reload();
+    managers_->sandboxes->network().reload();
 }
 
 awaitable<> application::python_settles() { co_await backend_.zygote_settles(); }
@@ -284,7 +282,7 @@ awaitable<> application::stop()
 gateways application::to_sandboxes()
 {
     gateways to;
-    to.files = managers_->sandbox_files_.get();
+    to.files = managers_->kernels ? managers_->sandbox_files_.get() : nullptr;
     to.shells = managers_->shell_gateway_.get();
     to.previews = managers_->shown.get();
     to.jupyter = managers_->jupyter_.get();
@@ -299,10 +297,7 @@ gateways application::to_sandboxes()
     return to;
 }
 
-void application::set_public_url(std::string url)
-{
-    if (managers_->sandboxes) managers_->sandboxes->set_public_url(std::move(url));
-}
+void application::set_public_url(std::string url) { managers_->sandboxes->set_public_url(std::move(url)); }
 
 sandbox::layers application::layers() const
 {

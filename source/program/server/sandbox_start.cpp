@@ -125,8 +125,10 @@ std::string data_folder(const settings& config)
 sandbox::run_maxima highest_limits(const settings& config)
 {
     const sandbox::run_limits own;
-    return {std::max({own.memory, config.memory_limit + config.kernel_memory_limit, config.python_memory_limit}),
-            std::max(own.processes, config.process_limit), std::max(own.file_size, config.file_size_limit),
+    const std::uint64_t together = runs_of_a_cell(config);
+    const auto of_run = std::max(config.memory_limit, config.python_memory_limit);
+    return {std::max({own.memory, config.memory_limit + config.kernel_memory_limit, together * of_run}),
+            std::max(own.processes, together * config.process_limit), std::max(own.file_size, config.file_size_limit),
             std::max(own.tmp_size, config.tmp_size), std::max(own.open_files, config.open_files_limit)};
 }
 

@@ -29,7 +29,8 @@ public:
     const job_record& record() const { return record_; }
     bool ended() const { return record_.ended != 0; }
     std::chrono::system_clock::time_point updated() const { return updated_; }
-    std::uint64_t output_size() const { return output_size_; }  ///< bytes that are kept
+    std::uint64_t output_size() const { return output_size_; }     ///< bytes that are kept
+    event::clock::time_point printed() const { return printed_; }  ///< when the latest of them came
     const std::vector<std::string>& notes() const { return notes_; }
     const std::string& newest() const { return newest_; }  ///< the end of its output
 
@@ -93,6 +94,7 @@ private:
     std::map<std::string, question> questions_;  // every key that was ever used
     std::size_t open_ = 0;
     std::uint64_t output_size_ = 0;
+    event::clock::time_point printed_{};
     std::size_t place_ = 0;  // in the queue
     bool decided_ = false;
     event event_;

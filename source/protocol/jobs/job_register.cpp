@@ -266,17 +266,39 @@ awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
     auto work = [file = output_of(printing->record().id), text = std::move(text)] { return append(file, text); };
     const bool written = co_await pool_->run(printing->record().owner, std::move(work));
     if (written) printing->output_size_ += size;
+    printing->printed_ = event::clock::now();
     printing->event_.notify();
 }
 
-awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience,
-                                       std::size_t most)
+namespace {
+
+// A program that prints line by line is answered once for many lines.
+constexpr std::chrono::milliseconds quiet(500);
+constexpr std::uint64_t news = 4096;  // bytes that are worth an answer
+
+// When there is nothing left to wait for, unless something happens.
+event::clock::time_point end_of_wait(const job& live, std::uint64_t cursor, const job_patience& patience,
+                                     std::size_t most, event::clock::time_point until)
+{
+    constexpr auto now = event::clock::time_point::min();
+    const auto printed = live.output_size() - std::min(live.output_size(), cursor);
+    if (live.ended() || printed >= most) return now;
+    if (patience.until_end || printed == 0) return until;
+    return printed >= news ? now : std::min(until, live.printed() + quiet);
+}
+
+}  // namespace
+
+awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, job_patience patience, std::size_t most)
 {
     job_view view;
-    const auto until = std::chrono::steady_clock::now() + patience;
+    const auto until = event::clock::now() + patience.longest;
     const auto live = running(record.id);
-    while (live && !live->ended() && live->output_size() <= cursor && std::chrono::steady_clock::now() < until)
-        co_await live->wait(until);
+    while (live) {
+        const auto end = end_of_wait(*live, cursor, patience, most, until);
+        if (event::clock::now() >= end) break;
+        co_await live->wait(end);
+    }
     view.record = live ? live->record() : record;
     view.cursor = cursor;
     if (live && !live->ended()) {

@@ -21,6 +21,12 @@ struct job_view {
     std::size_t place = 0;                ///< in the queue; 0: it does not wait
 };
 
+/// What a view of a job waits for.
+struct job_patience {
+    std::chrono::milliseconds longest{0};
+    bool until_end = false;  ///< else also until something new was printed and no more came for a moment
+};
+
 /// All work in the background: jobs, which the tools of jobs and the tasks of 2026-07-28 show alike. A record is kept
 /// in the store and the output in a file, so both can be read after the end and after a restart. A job that runs when
 /// the server ends is lost. Io thread only.
@@ -59,8 +65,9 @@ public:
     /// Appends to the output and shows the last line.
     awaitable<> print(std::shared_ptr<job> printing, std::string text);
 
-    /// Waits up to `patience` for output behind the cursor or the end of the job. Gives at most `most` bytes of it.
-    awaitable<job_view> view(job_record record, std::uint64_t cursor, std::chrono::milliseconds patience,
+    /// Waits for output behind the cursor or the end of the job, and not beyond `most` bytes of output, which is what
+    /// it gives.
+    awaitable<job_view> view(job_record record, std::uint64_t cursor, job_patience patience,
                              std::size_t most = 64 * 1024);
 
     /// The object that the text of a record's result or error is; empty where it is none.

@@ -26,7 +26,7 @@ struct caller {
     json::object client_capabilities;
 };
 
-/// Whether the caller may use what belongs to this sandbox of its principal; empty: to the principal's workspace.
+/// Whether the caller may use what belongs to this sandbox of its principal.
 inline bool may_use(const caller& who, const std::string& sandbox) { return !who.code || may_use(*who.code, sandbox); }
 
 }  // namespace cmcp

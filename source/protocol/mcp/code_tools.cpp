@@ -114,12 +114,6 @@ std::string overreach(const tool_definition& tool, const calling_code& from)
         return tool.name +
                " reaches beyond the sandbox, which code in it may not: ask its caller to do it. The operator lets code "
                "do it with SANDBOX_TOOLS_REACH_OUT=network.";
-    const bool is_of_workspace = tool.about == unnamed_subject::workspace &&
-                                 !object_of(tool.input_schema, "properties").contains(sandbox_argument);
-    if (is_of_workspace && !from.workspace)
-        return tool.name +
-               " works in the caller's workspace, which is not the sandbox of this code: use what the sandbox has. The "
-               "operator opens the workspace with SANDBOX_TOOLS_REACH_OUT=workspace.";
     return {};
 }
 

@@ -88,7 +88,9 @@ json::array content_of(tool_result& result, bool as_json)
     if (result.structured.empty() || has_block(result.content, "text")) return std::move(result.content);
     const auto memory = result.structured.storage();
     json::array content(memory);
-    const auto text = as_json ? jsonrpc::write_json(result.structured) : result_text(result.structured);
+    const auto text = as_json               ? jsonrpc::write_json(result.structured)
+                      : result.text.empty() ? result_text(result.structured)
+                                            : std::move(result.text);
     content.push_back(text_block(text, memory));
     for (auto& block : result.content) content.push_back(std::move(block));
     return content;

@@ -31,8 +31,16 @@ bool takes_sandbox(const tool_definition& definition)
 }
 
 constexpr std::string_view output_head = "out";
+constexpr std::string_view default_name = "default";
+constexpr std::string_view home_node = "home";  // in the handles of default sandboxes
 
-// A file whose name is a handle is at the server that keeps it, in whichever workspace: the rest of a long result.
+// Earlier versions named its files in the second way.
+bool is_of_default(std::string_view uri)
+{
+    return uri.starts_with("sandbox://default/") || uri.starts_with("workspace:///");
+}
+
+// A file whose name is a handle is at the server that keeps it, in whichever sandbox: the rest of a long result.
 std::string_view handle_in(std::string_view path)
 {
     path.remove_prefix(path.rfind('/') + 1);
@@ -40,7 +48,7 @@ std::string_view handle_in(std::string_view path)
     return handle_maker::fits(output_head, name) ? name : std::string_view();
 }
 
-awaitable<std::string> node_of_workspace(const caller& who, other_nodes& nodes, std::string_view path)
+awaitable<std::string> node_of_default(const caller& who, other_nodes& nodes, std::string_view path)
 {
     const auto handle = handle_in(path);
     std::string node;
@@ -63,6 +71,7 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
     std::string node;
     if (is_name(sandbox) && takes_sandbox(definition))
         node = co_await nodes.node_with(*request.who, std::string(sandbox));
+    if (sandbox == default_name && node.empty()) node = co_await nodes.home_of(*request.who);
     if (!sandbox.empty()) co_return node;
     if (definition.about == unnamed_subject::latest_sandbox)
         node = co_await nodes.node_with(*request.who, std::string());
@@ -70,12 +79,10 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
     const bool anywhere = view_of(arguments, "image").empty();
     if (definition.about == unnamed_subject::new_sandbox)
         node = co_await nodes.node_for_new(*request.who, text_of(arguments, "name"), anywhere);
-    if (definition.about == unnamed_subject::workspace)
-        node = co_await node_of_workspace(*request.who, nodes, view_of(arguments, "path"));
+    if (definition.about == unnamed_subject::default_sandbox)
+        node = co_await node_of_default(*request.who, nodes, view_of(arguments, "path"));
     co_return node;
 }
-
-constexpr std::string_view of_workspace = "workspace:///";
 
 constexpr int seconds_until_retry = 5;
 
@@ -92,9 +99,11 @@ std::string_view authority_of(std::string_view uri)
 
 std::string node_of_resource(const caller& who, std::string_view uri, const other_nodes& nodes)
 {
-    if (uri.starts_with(of_workspace) && handle_in(uri).empty()) return nodes.known_home_of(who);
-    if (uri.starts_with(of_workspace)) return nodes.owner_of(handle_in(uri));
-    return nodes.owner_of(authority_of(uri));
+    if (is_of_default(uri) && handle_in(uri).empty()) return nodes.known_home_of(who);
+    if (is_of_default(uri)) return nodes.owner_of(handle_in(uri));
+    const auto authority = authority_of(uri);
+    const bool is_kept_here = handle_maker::node_of(authority) == home_node && !handle_in(uri).empty();
+    return nodes.owner_of(is_kept_here ? handle_in(uri) : authority);
 }
 
 tool_result no_answer(const std::string& node, const node_unreachable& why)
@@ -106,21 +115,24 @@ tool_result no_answer(const std::string& node, const node_unreachable& why)
     return result;
 }
 
-// Whether it is about the caller's workspace as a whole, and not a file that stays where it is kept.
-bool is_about_workspace(const served_request& request, const catalogue& offered)
+// Whether it is about the caller's default sandbox, and not a file that stays where it is kept.
+bool is_about_default(const served_request& request, const catalogue& offered)
 {
     const auto uri = view_of(request.params, "uri");
-    if (request.method == "resources/read") return uri.starts_with(of_workspace) && handle_in(uri).empty();
+    if (request.method == "resources/read") return is_of_default(uri) && handle_in(uri).empty();
     const auto* called = request.method == "tools/call" ? offered.tools.find(view_of(request.params, "name")) : nullptr;
-    if (called == nullptr || called->definition().about != unnamed_subject::workspace) return false;
+    if (called == nullptr || request.who->code) return false;
     const auto& arguments = object_of(request.params, "arguments");
-    return view_of(arguments, "sandbox_id").empty() && handle_in(view_of(arguments, "path")).empty();
+    const auto sandbox = view_of(arguments, "sandbox_id");
+    if (sandbox == default_name) return takes_sandbox(called->definition());
+    return called->definition().about == unnamed_subject::default_sandbox && sandbox.empty() &&
+           handle_in(view_of(arguments, "path")).empty();
 }
 
-// The handle of the sandbox or workspace that the request is about; empty: it is about none.
+// The handle of the sandbox that the request is about; empty: it is about none.
 std::string subject_of(const served_request& request, const catalogue& offered)
 {
-    if (is_about_workspace(request, offered)) return offered.nodes->workspace_of(*request.who);
+    if (is_about_default(request, offered)) return offered.nodes->default_sandbox_of(*request.who);
     std::string_view handle;
     if (request.method == "tools/call") handle = view_of(object_of(request.params, "arguments"), "sandbox_id");
     if (request.method == "resources/read") handle = authority_of(view_of(request.params, "uri"));
@@ -203,12 +215,20 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 
 namespace {
 
+// Code that names no sandbox means its own.
+bool means_own_sandbox(const served_request& request, const catalogue& offered)
+{
+    const auto* called = request.method == "tools/call" ? offered.tools.find(view_of(request.params, "name")) : nullptr;
+    return called != nullptr && called->definition().about == unnamed_subject::default_sandbox &&
+           view_of(object_of(request.params, "arguments"), "sandbox_id").empty();
+}
+
 // Another server would not know that code asks, so what code may not reach elsewhere is not asked for there.
 bool is_kept_here(const served_request& request, const catalogue& offered)
 {
     const auto* from = request.who->code.get();
     if (from == nullptr) return false;
-    if (is_about_workspace(request, offered)) return !from->workspace;
+    if (means_own_sandbox(request, offered)) return true;
     return !from->sandboxes || !from->network;
 }
 
@@ -225,7 +245,7 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
     if (request.method == "resources/read") {
         const auto uri = view_of(request.params, "uri");
         node = node_of_resource(*request.who, uri, *offered.nodes);
-        if (uri.starts_with(of_workspace)) node = co_await node_of_workspace(*request.who, *offered.nodes, uri);
+        if (is_of_default(uri)) node = co_await node_of_default(*request.who, *offered.nodes, uri);
     }
     if (node.empty() && request.method == "tools/call") node = co_await node_of_subject(request, offered);
     co_return node;

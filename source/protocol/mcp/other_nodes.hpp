@@ -47,12 +47,13 @@ public:
     /// sandbox of this name refuses. `anywhere`: else the one with room.
     virtual awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) = 0;
 
-    /// The node, where it is another server, at which the caller's workspace is; else empty.
+    /// The node, where it is another server, at which the caller's default sandbox is; else empty.
     virtual awaitable<std::string> home_of(const caller& who) = 0;
     virtual std::string known_home_of(const caller& who) const = 0;  ///< as far as it is known now
 
-    /// The handle of the caller's workspace, for owner_of() and find_again(); empty: it never goes to another node.
-    virtual std::string workspace_of(const caller& who) const = 0;
+    /// The handle of the caller's default sandbox, for owner_of() and find_again(); empty: it never goes to another
+    /// node.
+    virtual std::string default_sandbox_of(const caller& who) const = 0;
 
     struct answer {
         std::string node;
@@ -83,7 +84,7 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
 awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
                                        json::object params);
 
-/// The node of `sandbox://HANDLE/…`, or of a file of the workspace; empty: as above.
+/// The node of `sandbox://HANDLE/…`, or of a file of the default sandbox; empty: as above.
 std::string node_of_resource(const caller& who, std::string_view uri, const other_nodes& nodes);
 
 }  // namespace cmcp

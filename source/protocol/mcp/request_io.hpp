@@ -31,6 +31,13 @@ struct output_text {
     std::string text;          ///< valid UTF-8
 };
 
+/// What a run has printed when its time is over: as its result would show it, and how long the whole text of each
+/// stream is, in bytes.
+struct printed_so_far {
+    std::string out, err;
+    std::uint64_t out_size = 0, err_size = 0;
+};
+
 /// The messages that a running request may send to its caller before its result, the same for every transport and
 /// revision.
 class request_io {
@@ -89,7 +96,11 @@ public:
     /// are too many tasks.
     virtual std::string become_task(std::string status_message);
 
-    call_activity& activity() { return activity_; }
+    /// The time of the call's run is over. True: the call is answered with a job, and the run goes on in it. output()
+    /// keeps the further text then, which begins behind `so_far`.
+    virtual awaitable<bool> outlive(printed_so_far) { co_return false; }
+
+    virtual call_activity& activity() { return activity_; }
 
     const std::string& request() const { return request_; }  ///< its name in the log; empty: it has none
     void serve(std::string request) { request_ = std::move(request); }

@@ -193,7 +193,7 @@ void tell_rest(json::object& object, const shortener& shortened, const result_re
     std::string sentence = shortened.notes();
     if (!path.empty()) {
         const bool named = object.contains("output_uri");
-        object[named ? "rest_uri" : "output_uri"] = "workspace:///" + path;
+        object[named ? "rest_uri" : "output_uri"] = "sandbox://default/" + path;
         object[named ? "rest_path" : "output_path"] = path;
         object["output_size"] = rest.size;
         sentence.append(sentence.empty() ? "" : "; ").append(rest.member.empty() ? "the whole result" : rest.member);
@@ -235,6 +235,7 @@ result_rest rest_of(const tool_result& result, std::size_t limit)
 void shorten(tool_result& result, std::size_t limit, const result_rest& rest, const std::string& path)
 {
     drop_links(result.content);
+    result.text.clear();  // it speaks of what is cut now
     auto& object = result.structured;
     if (json_size(object) + size_of_links(result.content) <= limit) return;
     shortener shortened(path.empty() ? text_of(object, "output_path") : path);

@@ -20,7 +20,7 @@ class result_keeper {
 public:
     virtual ~result_keeper() = default;
 
-    /// The path in the caller's workspace; empty: it could not be kept.
+    /// The path in the sandbox that the caller means without naming one; empty: it could not be kept.
     virtual awaitable<std::string> keep(caller who, std::string text) = 0;
 };
 

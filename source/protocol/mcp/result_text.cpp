@@ -2,20 +2,31 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "text/built_path.hpp"
+#include "text/terminal_text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace cmcp {
 
 namespace {
 
 constexpr std::size_t longest_fact = 200;
-constexpr std::size_t most_links = 5;  // of more files the names have to do
+constexpr std::size_t longest_names = 500;      // of files, in bytes
+constexpr std::size_t most_built_files = 3;     // that are named, of those in folders of builds
+constexpr std::uint64_t small_disk = 64 << 20;  // bytes that nobody needs to think of
 
-// Texts that are shown as they are, in this order.
-constexpr std::array<std::string_view, 4> printed{"stdout", "output", "content", "text"};
+// What programs printed, and texts that are shown to the letter, in this order.
+constexpr std::array<std::string_view, 2> printed{"stdout", "output"};
+constexpr std::array<std::string_view, 2> verbatim{"content", "text"};
+
+// Lists that have a line of their own.
+constexpr std::string_view changed = "files", installed = "installed";
 
 // The value that code gives back: JSON, whatever it is.
 constexpr std::string_view value_of_code = "result";
@@ -27,9 +38,16 @@ constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", 
 constexpr std::string_view late = "late_output";
 
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 13> unsaid{
-    "success",  "duration_ms", "cpu_ms",   "peak_memory_bytes", "prepared",         "output_uri",    "error_type",
-    "displays", "images",      "rest_uri", "stdout_truncated",  "stderr_truncated", "result_is_repr"};
+constexpr std::array<std::string_view, 21> unsaid{
+    "success",     "duration_ms",      "cpu_ms",           "peak_memory_bytes",
+    "prepared",    "output_uri",       "error_type",       "displays",
+    "images",      "stdout_truncated", "stderr_truncated", "result_is_repr",
+    "rest_uri",    "file_links",       "created",          "ended",
+    "last_used",   "modified",         "files_left_out",   "name_base64",
+    "binary_bytes"};
+
+// What kernels keep of what they showed: its text and its images are in the answer.
+constexpr std::string_view shown_by_kernels = ".displays/";
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name)
@@ -70,15 +88,23 @@ std::string words(const json::array& list)
     return all;
 }
 
+// The size of a file that is shown whole follows from what is shown.
+bool is_seen(const json::object& structured, std::string_view name)
+{
+    if (name == "size") return !structured.contains("next_offset") && !view_of(structured, "content").empty();
+    return name == "file_link" && !structured.contains("content");  // a link is for whoever reads the file
+}
+
 // Facts that are as one expects say nothing.
 bool is_usual(std::string_view name, const json::value& value)
 {
     if (value.is_null() || is_among(unsaid, name)) return true;
-    if (name == "file_links")
-        return value.is_array() && (value.get_array().empty() || value.get_array().size() > most_links);
     if (name == "exit_code") return value == 0;
     if (name == "cause") return value == "exited";
-    if (name == "status") return value == "success" || value == "error";
+    if (name == "status") return value == "success" || value == "error" || value == "running";
+    if (name == "image") return value == "native";
+    if (name == "path") return value == "." || value == "/";
+    if (name == "disk_bytes") return value.is_number() && value.to_number<double>() < small_disk;
     if (name == "truncated" || name == "more" || name == "matched") return value == (name == "matched");
     return name != value_of_code && is_list_of_words(value) && value.get_array().empty();
 }
@@ -102,12 +128,72 @@ std::string fact(std::string_view name, const json::value& value)
     return std::string(name) + ": " + shown;
 }
 
+bool is_file_row(const json::object& row) { return row.contains("is_directory") && row.contains("size"); }
+
+bool is_package(const json::value& value)
+{
+    const auto* row = value.if_object();
+    return row != nullptr && row->size() == 2 && row->contains("name") && row->contains("version");
+}
+
+// "a 1.0, b 2.1"
+std::string packages(const json::array& list)
+{
+    std::string all;
+    for (const auto& each : list) {
+        const auto& row = each.get_object();
+        all.append(all.empty() ? "" : ", ").append(view_of(row, "name")).append(" ").append(view_of(row, "version"));
+    }
+    return all;
+}
+
+// "356  name", as ls writes it; `path` says which folder it is in where that is not the same for all rows.
+std::string file_line(const json::object& row, bool path)
+{
+    const auto name = view_of(row, path ? "path" : "name");
+    if (flag_of(row, "is_directory")) return std::string(name) + "/";
+    const auto type = view_of(row, "type");
+    const std::string kind = type.empty() || type == "file" ? "" : "  (" + std::string(type) + ")";
+    return word(row.at("size")) + "  " + std::string(name) + kind;
+}
+
+std::string row_line(const json::object& row)
+{
+    std::string line;
+    for (const auto& [key, value] : row) {
+        if (is_usual(key, value) || (value.is_string() && value.get_string().empty())) continue;
+        const auto* list = value.if_array();
+        const bool has_packages = list != nullptr && !list->empty() && std::ranges::all_of(*list, is_package);
+        std::string shown = has_packages ? std::string(key) + ": " + packages(*list) : fact(key, value);
+        if (shown.empty()) shown = std::string(key) + ": " + jsonrpc::write_json(value);
+        line.append(line.empty() ? "" : "; ").append(shown);
+    }
+    return line;
+}
+
+std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
+
+bool in_several_folders(const json::array& rows)
+{
+    const auto folder = folder_of(view_of(rows.front().get_object(), "path"));
+    return std::ranges::any_of(rows, [&](const json::value& row) {
+        return row.is_object() && folder_of(view_of(row.get_object(), "path")) != folder;
+    });
+}
+
 void add_rows(std::string& text, std::string_view name, const json::array& rows)
 {
-    add_block(text, name, {});
+    const bool of_files = !rows.empty() && std::ranges::all_of(rows, [](const json::value& row) {
+        return row.is_object() && is_file_row(row.get_object());
+    });
+    if (!of_files) add_block(text, name, {});
+    const bool by_path = of_files && in_several_folders(rows);
     for (const auto& row : rows) {
         begin_line(text);
-        text.append(word(row));
+        if (of_files)
+            text.append(file_line(row.get_object(), by_path));
+        else
+            text.append(row.is_object() ? row_line(row.get_object()) : word(row));
     }
 }
 
@@ -119,7 +205,14 @@ void add_long(std::string& text, std::string_view name, const json::value& value
         add_block(text, name, word(value));
 }
 
-void add_others(std::string& text, const json::object& structured)
+// A list that is told in a way of its own.
+bool has_own_line(std::string_view name, const json::value& value)
+{
+    return (name == changed || name == installed) && is_list_of_words(value);
+}
+
+// `more`: a fact that stands behind the others.
+void add_others(std::string& text, const json::object& structured, const std::string& more)
 {
     std::string facts;
     for (const auto& [key, member] : structured) {
@@ -128,10 +221,11 @@ void add_others(std::string& text, const json::object& structured)
         if (name == value_of_code && needs_quotes(structured, member))
             quoted = json::string(jsonrpc::write_json(member));
         const auto& value = quoted.is_null() ? member : quoted;
-        if (is_among(printed, name) || is_among(sentences, name) || name == "stderr" || name == late ||
-            is_usual(name, value))
+        if (is_among(printed, name) || is_among(verbatim, name) || is_among(sentences, name) || name == "stderr" ||
+            name == late || has_own_line(name, value) || is_usual(name, value) || is_seen(structured, name))
             continue;
         const auto shown = fact(name, value);
+        if (name == "output_path" && text.find(word(value)) != std::string::npos) continue;
         if (shown.empty())
             add_long(text, name, value);
         else if (shown.find("://") != std::string::npos)
@@ -139,28 +233,109 @@ void add_others(std::string& text, const json::object& structured)
         else
             facts.append(facts.empty() ? "" : "; ").append(shown);
     }
+    if (!more.empty()) facts.append(facts.empty() ? "" : "; ").append(more);
     if (facts.empty()) return;
     begin_line(text);
     text.append(facts);
 }
 
+std::string with_commas(std::uint64_t number)
+{
+    auto digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return digits;
+}
+
+// "files: a, b and 1,239 more"; empty where a run changed none that is worth a word.
+std::string line_of_files(const json::object& structured)
+{
+    const auto* list = structured.if_contains(changed);
+    if (list == nullptr || !is_list_of_words(*list)) return {};
+    std::vector<std::string> named, of_builds;
+    for (const auto& each : list->get_array()) {
+        auto name = word(each);
+        if (name.starts_with(shown_by_kernels)) continue;
+        if (name.find('\n') != std::string::npos) name = jsonrpc::write_json(each);
+        (is_in_build(name) ? of_builds : named).push_back(std::move(name));
+    }
+    auto others = count_of(structured, "files_left_out");
+    const auto first = std::min(of_builds.size(), most_built_files);
+    others += of_builds.size() - first;
+    std::move(of_builds.begin(), of_builds.begin() + static_cast<std::ptrdiff_t>(first), std::back_inserter(named));
+    std::string line;
+    for (const auto& name : named) {
+        if (line.size() + name.size() > longest_names && !line.empty())
+            ++others;
+        else
+            line.append(line.empty() ? "" : ", ").append(name);
+    }
+    if (others != 0) line.append(" and ").append(with_commas(others)).append(" more");
+    return line.empty() ? line : std::string(changed) + ": " + line;
+}
+
+// "installed: a 1.0, b 2.1"
+std::string line_of_packages(const json::array& list)
+{
+    std::string all;
+    for (const auto& each : list) {
+        auto one = word(each);
+        if (const auto at = one.find("=="); at != std::string::npos) one.replace(at, 2, " ");
+        all.append(all.empty() ? "" : ", ").append(one);
+    }
+    return all.empty() ? "Nothing was missing: all that was asked for is installed."
+                       : std::string(installed) + ": " + all;
+}
+
+// Bytes that are no text say nothing to a model but that they are there.
+std::string shown_as_text(const json::object& structured, std::string_view stream)
+{
+    if (!looks_binary(stream)) return as_terminal_shows(stream);
+    const auto bytes = count_of(structured, "binary_bytes");
+    const auto path = view_of(structured, "output_path");
+    std::string line = "(binary output";
+    if (bytes > 0) line += ", " + with_commas(bytes) + " bytes";
+    return line + (path.empty() ? ")" : ", in " + std::string(path) + ")");
+}
+
+// What an installer prints says nothing more than what is installed, unless it failed.
+bool is_installation(const json::object& structured)
+{
+    const auto* list = structured.if_contains(installed);
+    return list != nullptr && is_list_of_words(*list) && flag_of(structured, "success");
+}
+
+void add_streams(std::string& text, const json::object& structured)
+{
+    const bool installation = is_installation(structured);
+    for (const auto name : printed)
+        if (!installation) text.append(shown_as_text(structured, view_of(structured, name)));
+    for (const auto name : verbatim) text.append(view_of(structured, name));
+    if (installation) add_block(text, {}, line_of_packages(structured.at(installed).get_array()));
+    if (const auto errors = view_of(structured, "stderr"); !errors.empty())
+        add_block(text, text.empty() ? "" : "stderr", shown_as_text(structured, errors));
+    if (const auto printed_late = view_of(structured, late); !printed_late.empty())
+        add_block(text, "late_output: printed since the call before", as_terminal_shows(printed_late));
+}
+
 }  // namespace
 
-std::string result_text(const json::object& structured)
+std::string spoken_part(const json::object& structured)
 {
     std::string text;
-    for (const auto name : printed) text.append(view_of(structured, name));
-    if (const auto errors = view_of(structured, "stderr"); !errors.empty())
-        add_block(text, text.empty() ? "" : "stderr", errors);
-    if (const auto printed_late = view_of(structured, late); !printed_late.empty())
-        add_block(text, "late_output: printed since the call before", printed_late);
+    add_streams(text, structured);
     std::string_view before;
     for (const auto name : sentences) {
         const auto sentence = view_of(structured, name);
-        if (!sentence.empty() && sentence != before) add_block(text, {}, sentence);
+        if (!sentence.empty() && sentence != before) add_block(text, {}, as_terminal_shows(sentence));
         before = sentence;
     }
-    add_others(text, structured);
+    add_others(text, structured, line_of_files(structured));
+    return text;
+}
+
+std::string result_text(const json::object& structured)
+{
+    auto text = spoken_part(structured);
     if (text.empty()) text = structured.contains("exit_code") ? "(no output)" : "Done.";
     return text;
 }

@@ -35,7 +35,7 @@ enum class unnamed_subject {
     none,
     latest_sandbox,  ///< of the caller
     new_sandbox,     ///< any server may make it
-    workspace        ///< of the caller
+    default_sandbox  ///< of the caller
 };
 
 /// A tool as tools/list describes it.
@@ -59,7 +59,7 @@ struct tool_definition {
 };
 
 /// How a call ended. `structured` is sent as structuredContent and, where `content` has no text, also as text in front
-/// of it.
+/// of it, in `text` where a tool says it in fewer words.
 struct tool_result {
     tool_result() = default;
 
@@ -70,6 +70,7 @@ struct tool_result {
     json::array content;  ///< MCP content blocks
     bool is_error = false;
     json::object meta;
+    std::string text;  ///< what a model reads in place of result_text(structured); empty: that
 };
 
 /// An MCP tool. The arguments given to call() have been validated against input_schema.

@@ -112,6 +112,7 @@ tool_result in_own_memory(tool_result result)
     own.content = std::move(result.content);
     own.meta = std::move(result.meta);
     own.is_error = result.is_error;
+    own.text = std::move(result.text);
     return own;
 }
 
@@ -119,12 +120,12 @@ awaitable<json::object> described_by_pool(catalogue& offered, served_request& ca
                                           std::shared_ptr<finishing> result)
 {
     const std::string principal = call.who->principal;
-    auto look = [result, keeps = offered.keeper != nullptr && may_use(*call.who, {})] {
+    auto look = [result, keeps = offered.keeper != nullptr] {
         result->measure();
         if (!keeps || !result->has_rest()) result->describe(std::string());
     };
     co_await pool.run(principal, std::move(look));
-    if (offered.keeper != nullptr && result->has_rest() && may_use(*call.who, {})) {
+    if (offered.keeper != nullptr && result->has_rest()) {
         auto path = co_await offered.keeper->keep(*call.who, result->take_rest());
         auto describe = [result, path = std::move(path)] { result->describe(path); };
         co_await pool.run(principal, std::move(describe));
@@ -137,7 +138,7 @@ awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result res
                                  result_rest rest)
 {
     std::string path;
-    if (offered.keeper && !rest.text.empty() && may_use(who, {})) {
+    if (offered.keeper && !rest.text.empty()) {
         std::string text = std::exchange(rest.text, {});
         path = co_await offered.keeper->keep(std::move(who), std::move(text));
     }
@@ -198,6 +199,14 @@ std::string first_line(const served_request& call)
     return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
 }
 
+// Programs want the result of the call: they would have to know how to go on.
+bool reads_jobs(const catalogue& offered, const served_request& call)
+{
+    constexpr std::string_view reader = "job_poll";
+    return !call.is_program && call.who->code == nullptr && offered.tools.find(reader) != nullptr &&
+           offered.tools.profiles().shows(*call.who, reader);
+}
+
 tool_result result_of_early_end(const std::string& why)
 {
     auto result = tool_failure(why);
@@ -232,11 +241,34 @@ awaitable<> gather(catalogue& offered, served_request& call, gathered_list list,
     if (!silent.empty()) result.structured["unreachable_nodes"] = std::move(silent);
 }
 
+// Who is shown no way to get a second sandbox needs no handle of the first, which every tool means without one.
+bool gets_sandboxes(const std::vector<const tool*>& listed)
+{
+    const auto gives_handle = [](const tool* each) {
+        const auto& name = each->definition().name;
+        return name == "create_sandbox" || name == "initialize_sandbox" || name == "list_sandboxes";
+    };
+    return std::ranges::any_of(listed, gives_handle);
+}
+
+// An argument that says in words what it is for stays.
+void leave_out_handle(json::object& described)
+{
+    auto* properties = described.at("inputSchema").as_object().if_contains("properties");
+    if (properties == nullptr) return;
+    auto& all = properties->as_object();
+    const auto* handle = all.if_contains("sandbox_id");
+    if (handle != nullptr && !handle->as_object().contains("description")) all.erase("sandbox_id");
+}
+
 awaitable<json::object> list_tools(catalogue& offered, served_request& call)
 {
     const auto tools = offered.tools.listed(*call.who);
+    const bool with_handles = gets_sandboxes(tools);
     const auto describe = [&](std::size_t i) {
-        return json::value(describe_tool(tools[i]->definition(), *call.who, offered.format));
+        auto described = describe_tool(tools[i]->definition(), *call.who, offered.format);
+        if (!with_handles) leave_out_handle(described);
+        return json::value(std::move(described));
     };
     co_return page_of(tools.size(), describe, "tools", call.params);
 }
@@ -328,6 +360,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
     call.context->result_limit = limit;
     call.context->pool = offered.pool.lock().get();
+    call.context->reads_jobs = reads_jobs(offered, call);
     if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
     auto result = co_await result_of(wanted, call, std::move(arguments));
     const auto& list = wanted.definition().gathers;

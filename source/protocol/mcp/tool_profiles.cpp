@@ -32,12 +32,26 @@ bool tool_profiles::means(std::string_view word, std::string_view tool) const
     return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_star_pattern(each, tool); });
 }
 
+const std::string* tool_profiles::profile_of(const caller& who) const
+{
+    if (const auto named = known_.find(who.profile); named != known_.end()) return &named->first;
+    const auto own = of_principal_.find(who.principal);
+    return own == of_principal_.end() || !known_.contains(own->second) ? nullptr : &own->second;
+}
+
 const tool_profiles::words& tool_profiles::words_for(const caller& who) const
 {
-    if (const auto named = known_.find(who.profile); named != known_.end()) return named->second;
-    const auto own = of_principal_.find(who.principal);
-    const auto profile = own == of_principal_.end() ? known_.end() : known_.find(own->second);
-    return profile == known_.end() ? usual_ : profile->second;
+    const auto* profile = profile_of(who);
+    return profile == nullptr ? usual_ : known_.find(*profile)->second;
+}
+
+bool tool_profiles::names_any_of(const caller& who, const words& profiles) const
+{
+    const auto* profile = profile_of(who);
+    const auto is_wanted = [&](const std::string& name) {
+        return std::find(profiles.begin(), profiles.end(), name) != profiles.end();
+    };
+    return profile != nullptr ? is_wanted(*profile) : std::any_of(usual_.begin(), usual_.end(), is_wanted);
 }
 
 bool tool_profiles::shows(const caller& who, std::string_view tool) const

@@ -10,11 +10,12 @@ namespace cmcp {
 
 namespace {
 
+const std::string all_columns =
+    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home FROM sandboxes ";
+
 std::string sandboxes_where(std::string_view condition)
 {
-    return "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network FROM sandboxes "
-           "WHERE status <> 'deleting' AND " +
-           std::string(condition);
+    return all_columns + "WHERE status <> 'deleting' AND " + std::string(condition);
 }
 
 const std::string fits_choice =
@@ -64,9 +65,15 @@ std::optional<sandbox_record> sandbox_store::find_of_any(std::string_view id)
     return db_.prepare(sandboxes_where("id = ?"), id).record<sandbox_record>();
 }
 
+std::optional<sandbox_record> sandbox_store::find_home(std::string_view home)
+{
+    return db_.prepare(sandboxes_where("home = ? AND home <> ''"), home).record<sandbox_record>();
+}
+
 std::optional<sandbox_record> sandbox_store::latest(std::string_view owner, std::string_view session, bool any_session)
 {
-    const auto sql = sandboxes_where("owner = ? AND (? OR session = ?) ORDER BY created DESC, rowid DESC LIMIT 1");
+    const auto sql =
+        sandboxes_where("owner = ? AND home = '' AND (? OR session = ?) ORDER BY created DESC, rowid DESC LIMIT 1");
     return db_.prepare(sql, owner, std::int64_t{any_session}, session).record<sandbox_record>();
 }
 
@@ -135,7 +142,8 @@ std::vector<sandbox_record> sandbox_store::passing(std::string_view owner, std::
 
 std::size_t sandbox_store::count(std::string_view owner)
 {
-    auto row = db_.prepare("SELECT count(*) FROM sandboxes WHERE owner = ? AND status <> 'deleting'", owner);
+    auto row =
+        db_.prepare("SELECT count(*) FROM sandboxes WHERE owner = ? AND home = '' AND status <> 'deleting'", owner);
     return std::get<0>(row.row<std::uint64_t>());
 }
 
@@ -146,6 +154,17 @@ std::uint64_t sandbox_store::disk(std::string_view owner)
         "(SELECT total(disk) FROM snapshots WHERE owner = ?1)",
         owner);
     return std::get<0>(row.row<std::uint64_t>());
+}
+
+// The rows that refer to it are changed with it, so they are looked at when all is done.
+void sandbox_store::rename(std::string_view id, std::string_view to)
+{
+    transaction all(db_);
+    db_.execute("PRAGMA defer_foreign_keys = ON");
+    db_.prepare("UPDATE sandboxes SET id = ? WHERE id = ?", to, id).run();
+    for (const char* of : {"packages", "snapshots", "jobs"})
+        db_.prepare("UPDATE " + std::string(of) + " SET sandbox = ? WHERE sandbox = ?", to, id).run();
+    all.commit();
 }
 
 void sandbox_store::touch(std::string_view id, double now)
@@ -198,9 +217,9 @@ bool sandbox_store::begin_delete(std::string_view id)
 
 void sandbox_store::finish_delete(std::string_view id) { db_.prepare("DELETE FROM sandboxes WHERE id = ?", id).run(); }
 
-std::vector<std::string> sandbox_store::unfinished_deletes()
+std::vector<sandbox_record> sandbox_store::unfinished_deletes()
 {
-    return db_.prepare("SELECT id FROM sandboxes WHERE status = 'deleting'").texts();
+    return db_.prepare(all_columns + "WHERE status = 'deleting'").records<sandbox_record>();
 }
 
 void sandbox_store::insert(const snapshot_record& record) { db_.insert("snapshots", record); }

@@ -26,14 +26,17 @@ struct sandbox_record {
     std::uint64_t disk = 0;  ///< bytes, as last measured
     bool passing = false;    ///< ends with its session
     std::string network{};   ///< hosts that it may reach, between commas; empty: none
+    std::string home{};      ///< of a caller's default sandbox: where its files are, below SANDBOX_ROOT
+
+    bool is_default() const { return !home.empty(); }
 
     auto columns()
     {
-        return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network);
+        return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home);
     }
 };
 
-/// A copy of a workspace to go back to.
+/// A copy of the files of a sandbox to go back to.
 struct snapshot_record {
     std::string id;  ///< snp_<node>_<32 hex>
     std::string owner;
@@ -85,17 +88,19 @@ public:
     void insert(const sandbox_record& record);  ///< throws database_conflict when the owner has that name
     std::optional<sandbox_record> find(std::string_view owner, std::string_view id_or_name);
     std::optional<sandbox_record> find_of_any(std::string_view id);  ///< whoever owns it
-    /// The newest sandbox. `session` empty: of those made without a session; `any_session`: of all.
+    std::optional<sandbox_record> find_home(std::string_view home);  ///< the default sandbox with its files there
+    /// The newest sandbox but the default one. `session` empty: of those made without a session; `any_session`: of all.
     std::optional<sandbox_record> latest(std::string_view owner, std::string_view session, bool any_session);
     std::vector<sandbox_record> list(std::string_view owner);  ///< oldest first
     std::vector<sandbox_record> all();
     std::vector<sandbox_record> choose(const sandbox_choice& wanted);
     std::size_t count(const sandbox_choice& wanted);  ///< whatever `after` and `most` say
     std::vector<sandbox_totals> totals();             ///< by owner
-    std::size_t count(std::string_view owner);
-    std::uint64_t disk(std::string_view owner);  ///< bytes of all sandboxes and snapshots of the owner
+    std::size_t count(std::string_view owner);        ///< without the default one
+    std::uint64_t disk(std::string_view owner);       ///< bytes of all sandboxes and snapshots of the owner
 
-    void touch(std::string_view id, double now);  ///< used now; a stopped sandbox is running again
+    void rename(std::string_view id, std::string_view to);  ///< from now on `to` is its handle
+    void touch(std::string_view id, double now);            ///< used now; a stopped sandbox is running again
     void set_status(std::string_view id, std::string_view status);
     void set_disk(std::string_view id, std::uint64_t bytes);
     void set_network(std::string_view id, std::string_view hosts);
@@ -112,7 +117,7 @@ public:
     /// From now on the sandbox exists for nobody and its name is free; false when that was so already.
     bool begin_delete(std::string_view id);
     void finish_delete(std::string_view id);
-    std::vector<std::string> unfinished_deletes();
+    std::vector<sandbox_record> unfinished_deletes();
 
     void insert(const snapshot_record& record);  ///< throws database_conflict when the sandbox has that name
     std::vector<snapshot_record> snapshots(std::string_view sandbox);

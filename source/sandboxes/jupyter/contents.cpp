@@ -2,7 +2,7 @@
 
 #include "async/sized_work.hpp"
 #include "files/file_error.hpp"
-#include "files/workspace_resources.hpp"
+#include "files/media_types.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "jupyter/file_entry.hpp"
@@ -139,7 +139,7 @@ awaitable<bool> contents::is_folder(caller who, std::string path) const
 
 awaitable<std::string> contents::bytes_of(place at) const
 {
-    auto work = [inside = at.inside, policy = files_.policy()](const file_root& root) {
+    auto work = [inside = at.inside, policy = files_.any_extension()](const file_root& root) {
         return read_bytes(root, policy, file_path("path", inside));
     };
     auto bytes = co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));

@@ -217,7 +217,7 @@ awaitable<std::string> contents::rename(caller who, std::string path, std::strin
     if (there.there && at.inside != goal->inside)
         throw gateway_error(409, "There is a file " + goal->path + " already.");
     file_move_request what{at.inside, goal->inside, false};
-    auto move = [what, policy = files_.policy()](const file_root& root) { move_file(root, policy, what); };
+    auto move = [what, policy = files_.any_extension()](const file_root& root) { move_file(root, policy, what); };
     if (at.inside != goal->inside) co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(move));
     auto model = co_await model_after(std::move(*goal));
     co_return model;
@@ -231,7 +231,8 @@ awaitable<> contents::remove(caller who, std::string path) const
     auto at = co_await existing(std::move(who), path);
     const auto seen = co_await look(at);
     const std::string gone = ".removed-" + random_id(8);
-    auto work = [inside = at.inside, gone, folder = seen.is_folder, policy = files_.policy()](const file_root& root) {
+    auto work = [inside = at.inside, gone, folder = seen.is_folder,
+                 policy = files_.any_extension()](const file_root& root) {
         if (folder)
             move_file(root, policy, {inside, gone, false});
         else
@@ -239,7 +240,7 @@ awaitable<> contents::remove(caller who, std::string path) const
     };
     co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(work));
     auto& sandboxes = folders_.sandboxes();
-    if (seen.is_folder) sandboxes.remove_soon(at.where.owner, sandboxes.places().workspace(at.where.id) / gone);
+    if (seen.is_folder) sandboxes.remove_soon(at.where.owner, sandboxes.places().files(at.where) / gone);
     sandboxes.measure_soon(at.where);
 }
 
@@ -272,7 +273,7 @@ awaitable<> contents::restore(caller who, std::string path) const
 awaitable<> contents::remove_checkpoint(caller who, std::string path) const
 {
     auto at = co_await existing(std::move(who), std::move(path));
-    auto work = [kept = checkpoint_of(at.inside), policy = files_.policy()](const file_root& root) {
+    auto work = [kept = checkpoint_of(at.inside), policy = files_.any_extension()](const file_root& root) {
         delete_file(root, policy, file_path("path", kept));
     };
     co_await in_workspace(pool_, folders_.sandboxes(), std::move(at.where), std::move(work));

@@ -25,7 +25,7 @@ awaitable<std::invoke_result_t<Work&, const file_root&>> in_workspace(blocking_p
                                                                       sandbox_record where, Work work)
 {
     const auto use = sandboxes.enter(where);
-    auto call = [workspace = sandboxes.places().workspace(where.id), work = std::move(work)]() mutable {
+    auto call = [workspace = sandboxes.places().files(where), work = std::move(work)]() mutable {
         const file_root root(workspace);
         return work(root);
     };

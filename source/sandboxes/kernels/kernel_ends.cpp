@@ -167,7 +167,7 @@ awaitable<kernel_manager::kept_copy> kernel_manager::copy_aside(sandbox_record o
         ++copy.kept;
         --copy.busy;
     }
-    const auto workspace = runs_.sandboxes().places().workspace(of.id);
+    const auto workspace = runs_.sandboxes().places().files(of);
     std::function<void()> forget = [workspace, folders] { forget_kept(workspace, folders); };
     copy.folder = co_await runs_.sandboxes().copy_aside(of, std::move(forget));
     co_return copy;
@@ -220,7 +220,7 @@ awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variable
     one->process.reset();
     one->why_ended.clear();
     one->forgets = true;
-    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().workspace(where.id) / one->stored_folder());
+    runs_.sandboxes().remove_soon(where.owner, runs_.sandboxes().places().files(where) / one->stored_folder());
     co_return was_running;
 }
 

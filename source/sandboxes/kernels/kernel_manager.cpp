@@ -129,22 +129,23 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
     const auto one = kernel_of(where);
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
-    const auto place = co_await runs_.admit(who, io, options.background);
+    auto place = co_await runs_.admit(who, io, options.background);
     if (one->lives())
         one->why_ended.clear();  // it was kept, and did not end
     else
         co_await revive(one, io, where);
-    auto outcome = co_await run(one, std::move(who), io, std::move(where), std::move(code), std::move(options));
+    auto outcome = co_await run(one, std::move(who), io, std::move(where), std::move(code), std::move(options), &place);
     co_return outcome;
 }
 
 awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, caller who, request_io& io,
-                                              sandbox_record where, std::string code, run_options options)
+                                              sandbox_record where, std::string code, run_options options,
+                                              run_admission::place* place)
 {
     const auto process = one->process;
     kernel_outcome outcome;
     kernel_answer answer;
-    auto running = run_once(process, who, io, where, std::move(code), std::move(options), answer);
+    auto running = run_once(process, who, io, where, std::move(code), std::move(options), place, answer);
     outcome.done = co_await runs_.scanned(std::move(who), io, std::move(where), std::move(running));
     outcome.result = std::move(answer.result);
     outcome.result_is_repr = answer.result_is_repr;
@@ -167,19 +168,21 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, calle
 
 awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                                 sandbox_record where, std::string code, run_options options,
-                                                kernel_answer& answer)
+                                                run_admission::place* place, kernel_answer& answer)
 {
     auto request = runs_.base(where);
     const auto time = runs_.time_of(runs_.python_terms(), where, options);
     limit(request, time);
+    overtime beyond{runs_.python_terms().more_than(time, options), place, admission_key(who)};
     const auto began = clock::now();
     const auto right = runs_.sandboxes().tools().give(who, where.id);
     collected_work work = [process, code = std::move(code), right, time,
                            answers = answers_for(std::move(who), io, where), &answer](output_collector& output) {
         return run_code(process, code, right, time, answers, answer, output);
     };
-    output_location place{request.principal, request.workspace};
-    auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
+    output_location kept_at{request.principal, request.workspace};
+    auto outcome = co_await runs_.runs().collect(io, std::move(kept_at), options.max_output, std::move(work), &beyond);
+    if (beyond.used) request.limits.wall += beyond.more;
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began);
     outcome.limits = request.limits;
     co_return outcome;

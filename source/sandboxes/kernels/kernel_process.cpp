@@ -338,10 +338,15 @@ awaitable<kernel_answer> kernel_process::answer_to(std::shared_ptr<execution> on
 {
     kernel_answer answer;
     bool cancelled = false;
-    const auto until = clock::now() + limit;
+    auto until = clock::now() + limit;
     try {
-        while (!over(*one) && (one->question_since || clock::now() < until + one->asking))
-            co_await wait_for_change(one, until);
+        for (auto more = limit; more.count() > 0;) {
+            while (!over(*one) && (one->question_since || clock::now() < until + one->asking))
+                co_await wait_for_change(one, until);
+            if (over(*one) || one->output == nullptr) break;
+            more = co_await one->output->more_time();
+            until = clock::now() + more;
+        }
     } catch (const system_error&) {
         cancelled = true;
     }

@@ -83,8 +83,9 @@ public:
     const std::optional<sandbox::run_result>& end() const { return end_; }
 
     /// Runs code, which may call tools by the ticket `tools`, if any; its output goes to `output`. At `limit` the code
-    /// is interrupted; a kernel that does not react is ended. Cancellation does the same. Only one call at a time. The
-    /// time of an installation does not count, and no question is answered any more when this returns.
+    /// is interrupted, unless `output` gives it more time; a kernel that does not react is ended. Cancellation does the
+    /// same. Only one call at a time. The time of an installation does not count, and no question is answered any more
+    /// when this returns.
     awaitable<kernel_answer> execute(std::string code, std::string tools, sandbox::output_receiver& output,
                                      std::chrono::milliseconds limit, kernel_questions answers);
 

@@ -25,22 +25,22 @@ std::map<std::string, std::string> versions(const json::object& from, std::strin
 /// Marks an installation as under way. After one that ends without a report, the packages are looked for.
 class marked_install {
 public:
-    marked_install(sandbox_manager& sandboxes, std::string id)
-        : sandboxes_(sandboxes), id_(std::move(id)), mark_(sandboxes.places().mark_install(id_))
+    marked_install(sandbox_manager& sandboxes, sandbox_record of)
+        : sandboxes_(sandboxes), of_(std::move(of)), mark_(sandboxes.places().mark_install(of_.id))
     {
     }
     marked_install(const marked_install&) = delete;
     marked_install& operator=(const marked_install&) = delete;
     ~marked_install()
     {
-        sandboxes_.places().unmark_install(id_, mark_);
-        if (!reported_) sandboxes_.look_for_packages_soon(id_);
+        sandboxes_.places().unmark_install(of_.id, mark_);
+        if (!reported_) sandboxes_.look_for_packages_soon(of_);
     }
     void reported() { reported_ = true; }
 
 private:
     sandbox_manager& sandboxes_;
-    std::string id_;
+    sandbox_record of_;
     std::string mark_;
     bool reported_ = false;
 };
@@ -159,7 +159,7 @@ awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work
     output_location output_of{model.principal, model.workspace};
     collected_work work = [this, of](output_collector& output) { return installing_.run(of, output); };
     package_outcome outcome;
-    marked_install marked(runs_.sandboxes(), of->where.id);
+    marked_install marked(runs_.sandboxes(), of->where);
     outcome.run = co_await runs_.runs().collect(io, std::move(output_of), of->options.max_output, std::move(work));
     outcome.run.limits = model.limits;
     outcome.run.limits.wall = of->time;

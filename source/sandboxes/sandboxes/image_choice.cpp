@@ -94,6 +94,15 @@ bool image_choice::allows(const std::string& name) const
     });
 }
 
+std::string image_choice::of_defaults() const
+{
+    try {
+        return check({});
+    } catch (const sandbox_error&) {
+        return wanted({});
+    }
+}
+
 std::string image_choice::replaced_by_native(const std::string& image, const std::string& record) const
 {
     if (is_native(image) || !is_native(record)) return {};

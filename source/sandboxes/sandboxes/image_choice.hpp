@@ -23,6 +23,9 @@ public:
     /// sandbox_error (ImageNotAllowed, ImageNotFound, InvalidArgument, NotAvailable).
     std::string check(const std::string& image) const;
 
+    /// The name for the record of a default sandbox, which is made also where the image is not there yet.
+    std::string of_defaults() const;
+
     /// A sentence for who asked for `image` and gets this machine's programs in its place; empty: it is what was asked
     /// for.
     std::string replaced_by_native(const std::string& image, const std::string& record) const;

@@ -7,7 +7,9 @@
 #include "mcp/call_facts.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/tasks/job_io.hpp"
+#include "mcp/tasks/outliving_io.hpp"
 #include "runs/sandbox_error.hpp"
+#include "store/database.hpp"
 #include "wire/run_result.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -66,22 +68,34 @@ tool_result cancelled_result(const std::string& state, const job_record& ended)
 
 }  // namespace
 
-awaitable<job_view> job_manager::start(caller who, new_job description, work begins)
+bool job_manager::has_room(const std::string& principal) const
 {
-    const auto most = limits_.of(who.principal).jobs;
-    if (jobs_.running_untimed(who.principal) >= most)
-        throw sandbox_error("QuotaExceeded", "As many jobs run as " +
-                                                 limits_.refusal_in_words(who.principal, &principal_limits::jobs) +
-                                                 "; wait for one with job_poll, or end one with job_kill.");
+    return jobs_.running_untimed(principal) < limits_.of(principal).jobs;
+}
+
+std::shared_ptr<job> job_manager::make(const std::string& principal, new_job description,
+                                       std::shared_ptr<canceller> ends)
+{
     job_record record;
-    record.owner = who.principal;
+    record.owner = principal;
     record.sandbox = std::move(description.sandbox);
     record.tool = std::move(description.tool);
     record.label = job_label(description.label);
+    auto added = jobs_.add(std::move(record), std::move(ends));
+    jobs_.forget_old(principal, limits_.of(principal).jobs * kept_ended);
+    return added;
+}
+
+awaitable<job_view> job_manager::start(caller who, new_job description, work begins)
+{
+    if (!has_room(who.principal))
+        throw sandbox_error("QuotaExceeded", "As many jobs run as " +
+                                                 limits_.refusal_in_words(who.principal, &principal_limits::jobs) +
+                                                 "; wait for one with job_poll, or end one with job_kill.");
+    auto request = description.request;
     auto ends = std::make_shared<canceller>();
-    const auto added = jobs_.add(std::move(record), ends);
-    jobs_.run("job", run(added, std::move(description.request), std::move(begins)), ends);
-    jobs_.forget_old(who.principal, most * kept_ended);
+    const auto added = make(who.principal, std::move(description), ends);
+    jobs_.run("job", run(added, std::move(request), std::move(begins)), ends);
     auto decision = wait_until_decided(added);
     co_await uncancelled(std::move(decision));  // the caller is to learn the id
     job_view view;
@@ -93,12 +107,24 @@ awaitable<job_view> job_manager::start(caller who, new_job description, work beg
 awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, work begins)
 {
     const auto began = std::chrono::steady_clock::now();
-    const auto id = running->record().id;
     job_io io(jobs_, running);
-    std::string state = "finished";
     tool_result result;
+    std::exception_ptr failure;
     try {
         result = co_await begins(io);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    conclude(*running, request, began, std::move(result), failure);
+}
+
+void job_manager::conclude(job& ended, const std::string& request, std::chrono::steady_clock::time_point began,
+                           tool_result result, const std::exception_ptr& failure)
+{
+    const auto id = ended.record().id;
+    std::string state = "finished";
+    try {
+        if (failure) std::rethrow_exception(failure);
         state = state_of(result);
     } catch (const sandbox_error& refused) {
         state = "failed";
@@ -107,24 +133,89 @@ awaitable<> job_manager::run(std::shared_ptr<job> running, std::string request, 
     } catch (const file_error& refused) {
         state = "failed";
         result = tool_failure(refused.what());
-    } catch (const system_error& failure) {
-        if (failure.code() != asio::error::operation_aborted)
-            log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
-        state = running->cancelled_as() == "killed" ? "killed" : "lost";
-        result = cancelled_result(state, running->record());
-    } catch (const std::exception& failure) {
-        log::error("job_failed", {{"request", request}, {"job", id}, {"reason", failure.what()}});
+    } catch (const system_error& problem) {
+        if (problem.code() != asio::error::operation_aborted)
+            log::error("job_failed", {{"request", request}, {"job", id}, {"reason", problem.what()}});
+        state = ended.cancelled_as() == "killed" ? "killed" : "lost";
+        result = cancelled_result(state, ended.record());
+    } catch (const std::exception& problem) {
+        log::error("job_failed", {{"request", request}, {"job", id}, {"reason", problem.what()}});
         state = "failed";
         result =
             tool_failure("The run failed in the server (request " + request + "; the server's log has the reason).");
     }
-    if (state == "failed" && running->cancelled_as() == "killed") state = "killed";
-    record_job_end(*running, request, began, result, state);
-    if (ended_) ended_(running->record(), result);
+    if (state == "failed" && ended.cancelled_as() == "killed") state = "killed";
+    record_job_end(ended, request, began, result, state);
+    if (ended_) ended_(ended.record(), result);
     caller latest;
     latest.protocol = revision::v2026_07_28;
     auto kept = describe_tool_result(std::move(result), latest, result_format::automatic, result_reader::program);
-    jobs_.finish(*running, std::move(kept), state);
+    jobs_.finish(ended, std::move(kept), state);
+}
+
+/// A call whose work goes on without it when its time is over. Shared by the work and the call that waits for it.
+struct job_manager::attended {
+    attended(job_register& jobs, request_io& call, outliving_io::job_maker maker) : io(jobs, call, std::move(maker)) {}
+
+    outliving_io io;
+    tool_result result;
+    std::exception_ptr failure;
+    bool over = false;
+};
+
+awaitable<job_manager::end_of_call> job_manager::attend(caller who, request_io& io, new_job description, work begins)
+{
+    auto request = description.request;
+    auto ends = std::make_shared<canceller>();
+    auto maker = [this, principal = who.principal, description = std::move(description),
+                  ends]() mutable -> std::shared_ptr<job> {
+        if (jobs_.stopping() || !has_room(principal)) return nullptr;
+        try {
+            return make(principal, std::move(description), ends);
+        } catch (const database_error& problem) {
+            log::error("call_becomes_no_job", {{"reason", problem.what()}});
+            return nullptr;
+        }
+    };
+    const auto call = std::make_shared<attended>(jobs_, io, std::move(maker));
+    jobs_.run("call", carry_out(call, std::move(request), std::move(begins)), ends);
+    bool cancelled = false;
+    try {
+        while (!call->over && !call->io.goes_on()) co_await call->io.wait();
+    } catch (const system_error&) {
+        cancelled = true;
+    }
+    if (cancelled) {
+        // A cancelled coroutine may not await anything, and the work uses the call's channel.
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        if (const auto& job = call->io.became()) job->cancel("killed", "cancelled by the client");
+        ends->cancel();
+        while (!call->over) co_await call->io.wait();
+        throw system_error(asio::error::operation_aborted);
+    }
+    end_of_call end;
+    if (call->io.goes_on()) {
+        end.job = call->io.became()->record();
+        end.printed = call->io.printed();
+        co_return end;
+    }
+    if (call->failure) std::rethrow_exception(call->failure);
+    end.result = std::move(call->result);
+    co_return end;
+}
+
+awaitable<> job_manager::carry_out(std::shared_ptr<attended> call, std::string request, work begins)
+{
+    const auto began = std::chrono::steady_clock::now();
+    try {
+        auto result = co_await begins(call->io);
+        call->result = std::move(result);
+    } catch (...) {
+        call->failure = std::current_exception();
+    }
+    if (const auto& job = call->io.became()) conclude(*job, request, began, std::move(call->result), call->failure);
+    call->over = true;
+    call->io.end();
 }
 
 job_record job_manager::owned(const caller& who, const std::string& id)
@@ -141,8 +232,8 @@ std::vector<job_record> job_manager::list(const caller& who)
     return all;
 }
 
-awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t cursor,
-                                      std::chrono::milliseconds patience, std::size_t most)
+awaitable<job_view> job_manager::poll(caller who, std::string id, std::uint64_t cursor, job_patience patience,
+                                      std::size_t most)
 {
     return jobs_.view(owned(who, id), cursor, patience, most);
 }

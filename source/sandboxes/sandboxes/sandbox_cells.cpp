@@ -16,7 +16,11 @@ awaitable<std::map<std::string, sandbox::cell_state>> sandbox_cells::now()
     auto live = co_await backend_.cells();
     for (auto& each : live) {
         std::string id = each.name.cell;
-        all.emplace(std::move(id), std::move(each));
+        const auto [at, first] = all.try_emplace(std::move(id), each);
+        if (first) continue;
+        at->second.processes += each.processes;
+        at->second.memory += each.memory;
+        at->second.cpu += each.cpu;
     }
     co_return all;
 }
@@ -53,6 +57,14 @@ std::string sandbox_cells::loss_before(const sandbox_record& where, const sandbo
 {
     std::string all = loss(where, end);
     if (const auto beside = beside_.extract(where.id)) all += (all.empty() ? "" : " ") + beside.mapped();
+    return all;
+}
+
+std::string sandbox_cells::take_told(const std::string& id)
+{
+    std::string all;
+    for (auto* of : {&untold_, &beside_})
+        if (const auto sentence = of->extract(id)) all += (all.empty() ? "" : " ") + sentence.mapped();
     return all;
 }
 

@@ -19,7 +19,7 @@ public:
     /// The name of its cell in a request; empty: each run has a cell of its own.
     std::string name_of(const sandbox_record& of) const;
 
-    awaitable<std::map<std::string, sandbox::cell_state>> now();  ///< by sandbox
+    awaitable<std::map<std::string, sandbox::cell_state>> now();  ///< by sandbox, all shapes of it together
 
     /// Those whose programs have used more than a thousandth of a processor since the last call.
     awaitable<std::vector<std::string>> at_work();
@@ -37,6 +37,8 @@ public:
 
     /// The next run's result tells `sentence`, too.
     void tell_beside(const std::string& id, const std::string& sentence);
+
+    std::string take_told(const std::string& id);  ///< those sentences, for the result of a run that lost nothing
 
     /// A sentence for the result of a run, where processes and /tmp of earlier ones are gone; else empty.
     std::string loss_before(const sandbox_record& where, const sandbox::run_result& end);

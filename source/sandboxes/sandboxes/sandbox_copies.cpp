@@ -15,18 +15,18 @@
 
 namespace cmcp {
 
-// The part of sandbox_manager that copies workspaces: forks, snapshots, restores.
+// The part of sandbox_manager that copies sandboxes: forks, snapshots, restores.
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// The exchange is one step, so a crash leaves the old workspace or the new one.
+// The exchange is one step, so a crash leaves the old files or the new ones.
 void exchange(const fs::path& one, const fs::path& other)
 {
     if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0)
         throw sandbox_error("SandboxError",
-                            std::string("The workspace could not be replaced: ") + std::strerror(errno) + ".");
+                            std::string("The files could not be replaced: ") + std::strerror(errno) + ".");
 }
 
 [[noreturn]] void no_snapshot(const std::string& name)
@@ -49,7 +49,7 @@ awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share
         extend(disk, bytes);
         co_return bytes;
     } catch (const std::system_error& failure) {
-        refused.emplace("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+        refused.emplace("SandboxError", std::string("The files could not be copied: ") + failure.what() + ".");
     } catch (const sandbox_error& too_large) {
         refused = too_large;
     }
@@ -57,14 +57,14 @@ awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share
     throw sandbox_error(*refused);
 }
 
-awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, std::string from,
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, sandbox_record from,
                                                      disk_reservations::share disk)
 {
-    auto prepare = [places = places_, to = record.id] { places.make(to); };
+    auto prepare = [places = places_, to = record] { places.make(to); };
     co_await pool_.run(record.owner, std::move(prepare));
-    record.disk = co_await copy_or_clear(disk, places_.workspace(from), places_.workspace(record.id));
+    record.disk = co_await copy_or_clear(disk, places_.files(from), places_.files(record));
     record = co_await make(std::move(record));
-    store_.set_packages(record.id, store_.packages(from));
+    store_.set_packages(record.id, store_.packages(from.id));
     co_return record;
 }
 
@@ -75,20 +75,21 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const new_sandbox wanted{std::move(name), from.image};
     auto record = describe(who, wanted);
     record.network = from.network;
-    auto disk = reserve(record.owner, from.disk);
-    auto work = copy_into(std::move(record), from.id, std::move(disk));
+    auto disk = reserve(record, from.disk);
+    auto work = copy_into(std::move(record), from, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
     co_return record;
 }
 
-awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record, disk_reservations::share disk)
+awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record, sandbox_record of,
+                                                      disk_reservations::share disk)
 {
     auto prepare = [folder = places_.folder(record.sandbox) / "snapshots"] { make_private_folder(folder); };
     co_await pool_.run(record.owner, std::move(prepare));
     const fs::path kept = places_.snapshot(record.sandbox, record.id);
-    record.disk = co_await copy_or_clear(disk, places_.workspace(record.sandbox), kept);
+    record.disk = co_await copy_or_clear(disk, places_.files(of), kept);
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "The sandbox has a snapshot named \"" + record.name + "\" already; choose another name.";
     co_await insert_or_remove(std::move(insert), record.owner, kept, std::move(taken));
@@ -102,8 +103,8 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
     snapshot_record record{handles_.make("snp"), from.owner, from.id, std::move(name), now(), 0};
     if (record.name.empty()) record.name = "snapshot-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
-    auto disk = reserve(record.owner, from.disk);
-    auto work = keep_copy(std::move(record), std::move(disk));
+    auto disk = reserve_for(record.owner, from.disk);
+    auto work = keep_copy(std::move(record), from, std::move(disk));
     auto kept = co_await uncancelled(std::move(work));
     co_return kept;
 }
@@ -118,7 +119,7 @@ awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot,
     const fs::path fresh = places_.folder(id) / "restored";
     co_await clear(into.owner, fresh);
     const auto bytes = co_await copy_or_clear(disk, places_.snapshot(id, snapshot), fresh);
-    auto replace = [fresh, workspace = places_.workspace(id)] { exchange(fresh, workspace); };
+    auto replace = [fresh, files = places_.files(into)] { exchange(fresh, files); };
     co_await pool_.run(into.owner, std::move(replace));
     store_.set_disk(id, bytes);
     co_await clear(into.owner, fresh);
@@ -130,7 +131,7 @@ awaitable<snapshot_record> sandbox_manager::restore(caller who, std::string id_o
     const auto into = find(who, id_or_name);
     const auto kept = store_.find_snapshot(into.id, snapshot);
     if (!kept) no_snapshot(snapshot);
-    auto disk = reserve(into.owner, kept->disk);
+    auto disk = reserve(into, kept->disk);
     auto work = put_back(into, kept->id, std::move(disk));
     co_await uncancelled(std::move(work));
     co_return *kept;
@@ -143,10 +144,10 @@ awaitable<fs::path> sandbox_manager::copy_aside(sandbox_record of, std::function
     const auto passing = co_await pool_.run(of.owner, std::move(prepare));
     std::optional<sandbox_error> refused;
     try {
-        auto copy = copy_tree(places_.workspace(of.id), passing);
+        auto copy = copy_tree(places_.files(of), passing);
         co_await pool_.run_long(of.owner, std::move(copy));
     } catch (const std::system_error& failure) {
-        refused.emplace("SandboxError", std::string("The workspace could not be copied: ") + failure.what() + ".");
+        refused.emplace("SandboxError", std::string("The files could not be copied: ") + failure.what() + ".");
     }
     co_await pool_.run(of.owner, std::move(afterwards));
     if (!refused) co_return passing;

@@ -22,10 +22,40 @@ void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
                                              " (largest: " + largest + "). Delete files or sandboxes first.");
 }
 
-disk_reservations::share sandbox_manager::reserve(const std::string& owner, std::uint64_t bytes)
+// The default sandbox has a limit of its own beside that of all together.
+void sandbox_manager::check_room(const sandbox_record& into, std::uint64_t more)
+{
+    check_disk(into.owner, more);
+    const auto most = limits_.of(into.owner).workspace;
+    const auto now = into.is_default() && most != 0 ? store_.find_of_any(into.id) : std::nullopt;
+    const std::uint64_t used = now ? now->disk + reservations_.of(into.owner) : 0;
+    if (!now || used + more <= most) return;
+    throw sandbox_error("QuotaExceeded", "Your default sandbox would take " + std::to_string((used + more) >> 20) +
+                                             " MiB of disk, more than the " + std::to_string(most >> 20) +
+                                             " MiB that it may hold (SANDBOX_WORKSPACE_MAX_MB, or your quota). Delete "
+                                             "files first (file_delete, or rm in a run).");
+}
+
+disk_reservations::share sandbox_manager::reserve_for(const std::string& owner, std::uint64_t bytes)
 {
     check_disk(owner, bytes);
     return reservations_.take(owner, bytes);
+}
+
+disk_reservations::share sandbox_manager::reserve(const sandbox_record& into, std::uint64_t bytes)
+{
+    check_room(into, bytes);
+    return reservations_.take(into.owner, bytes);
+}
+
+std::uint64_t sandbox_manager::most_files_of(const sandbox_record& of)
+{
+    // The owner's other sandboxes leave so much; 0 would mean no limit.
+    const std::uint64_t all = store_.disk(of.owner);
+    const auto& limits = limits_.of(of.owner);
+    const std::uint64_t left = limits.disk - std::min(all - std::min(of.disk, all), limits.disk);
+    const bool is_bound = of.is_default() && limits.workspace != 0;
+    return std::max<std::uint64_t>(1, is_bound ? std::min(left, limits.workspace) : left);
 }
 
 void sandbox_manager::extend(disk_reservations::share& disk, std::uint64_t bytes)
@@ -40,10 +70,10 @@ awaitable<> sandbox_manager::check_beside_others(sandbox_record into, std::uint6
 {
     const auto measuring = measuring_;
     const bool alone = !activities_.shared(into.id) && !measuring->of.contains(into.id);
-    if (alone && bytes <= limits_.of(into.owner).disk / unmeasured_part) co_return;
+    if (alone && bytes <= most_files_of(into) / unmeasured_part) co_return;
     measure_soon(into);
     while (measuring->of.contains(into.id)) co_await measuring->ended.wait();
-    check_disk(into.owner, 0);
+    check_room(into, 0);
 }
 
 void sandbox_manager::measure_soon(const sandbox_record& written, disk_reservations::share disk)
@@ -52,10 +82,10 @@ void sandbox_manager::measure_soon(const sandbox_record& written, disk_reservati
     at->second.written.push_back(std::move(disk));
     at->second.again = !first;
     if (!first) return;
-    tasks_.spawn("measure sandbox", measure(written.owner, written.id));
+    tasks_.spawn("measure sandbox", measure(written));
 }
 
-awaitable<> sandbox_manager::measure(std::string owner, std::string id)
+awaitable<> sandbox_manager::measure(sandbox_record of)
 {
     struct done {
         std::shared_ptr<measurements> all;
@@ -65,14 +95,15 @@ awaitable<> sandbox_manager::measure(std::string owner, std::string id)
             all->of.erase(id);
             all->ended.notify();
         }
-    } at_end{measuring_, id};
+    } at_end{measuring_, of.id};
+    const auto& id = of.id;
     for (bool again = true; again;) {
         auto& begun = at_end.all->of[id];
         begun.again = false;
         const auto covered = std::move(begun.written);
         begun.written.clear();
-        auto work = disk_usage(places_.workspace(id));
-        const auto bytes = co_await pool_.run_long(owner, std::move(work));
+        auto work = disk_usage(places_.files(of));
+        const auto bytes = co_await pool_.run_long(of.owner, std::move(work));
         store_.set_disk(id, bytes);
         again = at_end.all->of[id].again;
     }

@@ -2,7 +2,7 @@
 
 #include "config/settings.hpp"
 #include "files/file_error.hpp"
-#include "files/workspace_resources.hpp"
+#include "files/media_types.hpp"
 #include "sandboxes/gateway_refusal.hpp"
 
 #include <fcntl.h>
@@ -142,7 +142,7 @@ private:
 }  // namespace
 
 sandbox_files::sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool)
-    : config_(config), sandboxes_(sandboxes), pool_(pool), edits_(pool, {})
+    : config_(config), sandboxes_(sandboxes), pool_(pool)
 {
 }
 
@@ -182,9 +182,9 @@ awaitable<stored_file> sandbox_files::put(sandbox_record where, std::string path
 {
     const auto use = sandboxes_.enter(where);
     co_await sandboxes_.check_beside_others(where, bytes.size());
-    auto disk = sandboxes_.reserve(where.owner, bytes.size());
+    auto disk = sandboxes_.reserve(where, bytes.size());
     const std::string inside = relative("dest_path", path);
-    auto work = [folder = sandboxes_.places().workspace(where.id), inside, bytes = std::move(bytes)] {
+    auto work = [folder = sandboxes_.places().files(where), inside, bytes = std::move(bytes)] {
         const file_root workspace(folder);
         const file_path to("dest_path", inside);
         if (names_folder(workspace, inside)) to.refuse("is a folder; add the name of the file that content becomes");
@@ -222,8 +222,8 @@ awaitable<stored_file> sandbox_files::copy_in(sandbox_record where, std::string 
     ::fstat(from->get(), &status);
     const auto size = static_cast<std::uint64_t>(status.st_size);
     co_await sandboxes_.check_beside_others(where, size);
-    auto disk = sandboxes_.reserve(where.owner, size);
-    const auto folder = sandboxes_.places().workspace(where.id);
+    auto disk = sandboxes_.reserve(where, size);
+    const auto folder = sandboxes_.places().files(where);
     auto work = copy_local_file(from, size, folder, inside, source);
     auto written = co_await pool_.run_long(where.owner, std::move(work));
     auto stored = co_await publish(std::move(where), std::move(written), std::move(disk));
@@ -234,7 +234,7 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::download(sandbox_record
 {
     auto use = sandboxes_.enter(where);
     const std::string inside = relative("file_path", path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), inside] { return open_in(workspace, inside); };
+    auto work = [workspace = sandboxes_.places().files(where), inside] { return open_in(workspace, inside); };
     auto file = co_await pool_.run(where.owner, std::move(work));
     co_return std::make_unique<download_of_sandbox>(pool_, where.owner, std::move(use), std::move(file), inside);
 }
@@ -243,8 +243,7 @@ awaitable<file_page> sandbox_files::list(sandbox_record where, file_list_request
 {
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
-    auto work =
-        list_folder([workspace = sandboxes_.places().workspace(where.id)] { return workspace; }, std::move(what));
+    auto work = list_folder([workspace = sandboxes_.places().files(where)] { return workspace; }, std::move(what));
     auto page = co_await pool_.run_long(where.owner, std::move(work));
     co_return page;
 }
@@ -255,7 +254,7 @@ awaitable<std::unique_ptr<file_download>> sandbox_files::open(std::string princi
     caller who;
     who.principal = std::move(principal);
     try {
-        auto where = sandboxes_.find(who, sandbox);
+        auto where = co_await sandboxes_.use(who, sandbox);
         auto file = co_await download(std::move(where), std::move(path));
         co_return file;
     } catch (const std::runtime_error&) {
@@ -269,12 +268,12 @@ awaitable<std::unique_ptr<file_upload>> sandbox_files::begin(std::string princip
     caller who;
     who.principal = std::move(principal);
     try {
-        auto where = sandboxes_.find(who, sandbox);
+        auto where = co_await sandboxes_.use(who, sandbox);
         auto use = sandboxes_.enter(where);
         co_await sandboxes_.check_beside_others(where, announced.value_or(0));
-        auto disk = sandboxes_.reserve(where.owner, announced.value_or(0));
+        auto disk = sandboxes_.reserve(where, announced.value_or(0));
         const std::string inside = relative("file_path", path);
-        auto work = [workspace = sandboxes_.places().workspace(where.id), inside] {
+        auto work = [workspace = sandboxes_.places().files(where), inside] {
             return std::make_shared<incoming_file>(file_root(workspace), file_path("file_path", inside));
         };
         auto file = co_await pool_.run(where.owner, std::move(work));

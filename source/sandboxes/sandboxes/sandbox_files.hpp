@@ -1,8 +1,8 @@
 #pragma once
 
+#include "files/edit_turns.hpp"
 #include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
-#include "files/workspace_quota.hpp"
 #include "http/file_gateway.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/stored_file.hpp"
@@ -21,10 +21,8 @@ class sandbox_files final : public file_gateway {
 public:
     sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool);
 
-    /// Path as sandbox tools take it, made relative to the workspace. Throws sandbox_error (InvalidArgument).
+    /// Path as sandbox tools take it, made relative to the working folder. Throws sandbox_error (InvalidArgument).
     std::string relative(std::string_view field, const std::string& path) const;
-
-    file_policy policy() const;  ///< any extension
 
     /// Bytes into a file.
     awaitable<stored_file> put(sandbox_record where, std::string path, std::string bytes);
@@ -34,12 +32,18 @@ public:
     awaitable<stored_file> copy_in(sandbox_record where, std::string path, std::string local);
 
     awaitable<std::unique_ptr<file_download>> download(sandbox_record where, std::string path);
-    awaitable<file_content> read(sandbox_record where, file_read_request what);
-    awaitable<> write(sandbox_record where, file_write_request what);
-    awaitable<edited_file> edit(sandbox_record where, file_edit_request what);  ///< the file has its name
     awaitable<file_page> list(sandbox_record where, file_list_request what);
-    awaitable<> remove(sandbox_record where, std::string path);
-    awaitable<> move(sandbox_record where, file_move_request what);
+
+    const std::string& home() const;  ///< the working folder, as programs see it
+
+    file_policy any_extension() const;  ///< FILE_MAX_SIZE_MB alone
+
+    // The file tools, which have rules for extensions and sizes.
+    awaitable<file_content> read(sandbox_record where, file_read_request what, file_policy policy);
+    awaitable<> write(sandbox_record where, file_write_request what, file_policy policy);
+    awaitable<edited_file> edit(sandbox_record where, file_edit_request what, file_policy policy);  ///< it has its name
+    awaitable<> remove(sandbox_record where, std::string path, file_policy policy);
+    awaitable<> move(sandbox_record where, file_move_request what, file_policy policy);
 
     awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
                                                    std::string path) override;
@@ -53,7 +57,7 @@ private:
     const settings& config_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
-    workspace_quota edits_;  ///< for its turns alone
+    edit_turns edits_;
 };
 
 }  // namespace cmcp

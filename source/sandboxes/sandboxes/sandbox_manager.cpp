@@ -70,6 +70,7 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       executor_(executor),
       pool_(pool),
       handles_(std::move(handles)),
+      homes_(config.sandbox_root, config.workspace_per_session),
       places_(folder.path()),
       store_(folder.database()),
       cells_(backend),
@@ -168,7 +169,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
 // The folder is made first. The next start removes a folder without a record, so a record is always whole.
 awaitable<sandbox_record> sandbox_manager::make(sandbox_record record)
 {
-    auto work = [places = places_, id = record.id] { places.make(id); };
+    auto work = [places = places_, record] { places.make(record); };
     co_await pool_.run(record.owner, std::move(work));
     std::function<void()> insert = [this, &record] { store_.insert(record); };
     auto taken = "There is a sandbox named \"" + record.name + "\" already; choose another name, or use that one.";
@@ -244,14 +245,97 @@ awaitable<std::vector<sandbox_record>> sandbox_manager::all_of(caller who)
     co_return all;
 }
 
+bool sandbox_manager::means_default(const caller& who, const std::string& id_or_name)
+{
+    if (id_or_name.empty()) return !who.code;
+    if (id_or_name != default_name || (who.code && !who.code->default_sandbox)) return false;
+    return !store_.find(who.principal, id_or_name);
+}
+
 // Code is told the same of a sandbox that is not there.
 sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
 {
+    if (who.code && id_or_name.empty()) return find(who, who.code->sandbox);
     auto record = store_.find(who.principal, id_or_name);
-    if (who.code && !may_use(who, record ? record->id : id_or_name)) refuse_other_sandbox();
+    if (!record && means_default(who, id_or_name)) record = store_.find_home(homes_.of(who));
+    const bool is_open = who.code && record && record->is_default() && who.code->default_sandbox;
+    if (who.code && !is_open && !may_use(who, record ? record->id : id_or_name)) refuse_other_sandbox();
     if (!record) not_found(id_or_name);
     before_use_(*record);
     return *record;
+}
+
+// Somebody may have taken its folder away.
+awaitable<sandbox_record> sandbox_manager::use(caller who, std::string id_or_name)
+{
+    if (means_default(who, id_or_name)) {
+        auto record = store_.find_home(homes_.of(who));
+        if (!record) co_await make_default(who);
+        if (record && !places_.exists(*record)) {
+            auto work = [places = places_, of = *record] { places.make(of); };
+            co_await pool_.run(record->owner, std::move(work));
+        }
+    }
+    co_return find(who, id_or_name);
+}
+
+sandbox_record sandbox_manager::place_of_outputs(const caller& who)
+{
+    if (who.code) return find(who, who.code->sandbox);
+    auto home = homes_.of(who);
+    auto record = store_.find_home(home);
+    return record ? *record : new_default({}, who.principal, std::move(home));
+}
+
+// Another process of the same folder, or another call, may have made it meanwhile.
+awaitable<> sandbox_manager::make_default(caller who)
+{
+    const bool of_session = homes_.is_of_session(who);
+    if (bring_default_ && !of_session) co_await bring_default_(who.principal);
+    auto home = homes_.of(who);
+    if (store_.find_home(home)) co_return;
+    auto record = new_default(handles_.make("sbx"), who.principal, std::move(home));
+    record.session = of_session ? session_digest(who) : std::string();
+    record.passing = of_session && who.session_ends;
+    bool is_made = false;
+    std::string problem;
+    try {
+        auto work = [places = places_, record] { places.make(record); };
+        co_await pool_.run(record.owner, std::move(work));
+        is_made = !store_.find_home(record.home);
+        if (is_made) store_.insert(record);
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const database_conflict&) {
+        is_made = false;
+    } catch (const std::system_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty())
+        throw sandbox_error("SandboxError", "The default sandbox could not be made: " + problem + ".");
+    if (!is_made) co_return co_await clear(record.owner, places_.folder(record.id));
+    log::info("sandbox_created", {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}});
+    measure_soon(record);  // it may have files of an earlier version
+}
+
+sandbox_record sandbox_manager::new_default(std::string id, std::string owner, std::string home)
+{
+    sandbox_record record;
+    record.id = std::move(id);
+    record.owner = std::move(owner);
+    record.image = images_.of_defaults();
+    const bool is_free =
+        record.id.empty() || (!sandbox_homes::is_of_session(home) && !store_.find(record.owner, default_name));
+    record.name = is_free ? default_name : default_name + ("-" + record.id.substr(record.id.size() - 8));
+    record.home = std::move(home);
+    record.created = record.last_used = now();
+    return record;
+}
+
+void sandbox_manager::rename(const sandbox_record& record, const std::string& id)
+{
+    std::filesystem::rename(places_.folder(record.id), places_.folder(id));
+    store_.rename(record.id, id);
 }
 
 sandbox_record sandbox_manager::latest(const caller& who)
@@ -315,7 +399,7 @@ awaitable<> sandbox_manager::destroy(sandbox_record gone)
     cells_.forget(id);
     network_.forget(id);
     tools_.forget(id);
-    co_await clear(gone.owner, places_.folder(id));
+    for (auto& folder : places_.folders(gone)) co_await clear(gone.owner, std::move(folder));
     store_.finish_delete(id);
     activities_.forget(id);
     log::info("sandbox_deleted", {{"sandbox", id}});

@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
 #include "files/disk_reservations.hpp"
+#include "files/sandbox_homes.hpp"
 #include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
 #include "networks/sandbox_network.hpp"
@@ -67,6 +68,27 @@ public:
     /// As `describe` makes it of all sandboxes that list() gives, on the pool: there may be thousands.
     awaitable<json::array> described(caller who, std::function<json::array(std::vector<listed_sandbox>)> describe);
     sandbox_record find(const caller& who, const std::string& id_or_name);
+
+    /// find(), where no name means the caller's default sandbox, which is made when it is first needed; or of code its
+    /// own.
+    awaitable<sandbox_record> use(caller who, std::string id_or_name);
+
+    /// The name by which callers may call their default sandbox, unless they have given it to another one.
+    static constexpr const char* default_name = "default";
+
+    /// Where kept outputs of the caller are at this server, also while its default sandbox is at another one: the
+    /// record may have no handle then. Code has its own sandbox.
+    sandbox_record place_of_outputs(const caller& who);
+
+    const sandbox_homes& homes() const { return homes_; }  ///< of default sandboxes
+
+    /// Called before a default sandbox is made that stays: it may be brought here instead.
+    void before_default(std::function<awaitable<>(std::string owner)> bring) { bring_default_ = std::move(bring); }
+
+    /// The record of a default sandbox whose files are `home`, which is not in the store yet.
+    sandbox_record new_default(std::string id, std::string owner, std::string home);
+    void rename(const sandbox_record& record, const std::string& id);  ///< while nothing goes on in it; blocks
+
     sandbox_record latest(const caller& who);  ///< for tools that name no sandbox; StateError when there is none
     awaitable<> remove(caller who, std::string id_or_name);
 
@@ -78,7 +100,7 @@ public:
     void hold(const caller& who, const sandbox_record& wanted);
     void end_session(const caller& who);  ///< removes its passing sandboxes when nothing goes on in them
 
-    /// A new sandbox with a copy of another's workspace and packages.
+    /// A new sandbox with a copy of another's files and packages.
     awaitable<sandbox_record> fork(caller who, std::string id_or_name, std::string name);
     awaitable<snapshot_record> snapshot(caller who, std::string id_or_name, std::string name);
     awaitable<snapshot_record> restore(caller who, std::string id_or_name, std::string snapshot);
@@ -88,15 +110,16 @@ public:
     /// Begins an activity: the sandbox counts as used until the entry goes.
     std::shared_ptr<sandbox_activities::entry> enter(const sandbox_record& where);
 
-    /// A copy of the workspace, in a folder that the caller removes. Does not count as use, nor against the quota.
+    /// A copy of the files, in a folder that the caller removes. Does not count as use, nor against the quota.
     /// `afterwards` may block on the disk.
     awaitable<std::filesystem::path> copy_aside(sandbox_record of, std::function<void()> afterwards);
 
     quotas& limits() const { return limits_; }  ///< of each principal
 
     /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that
-    /// are under way would take more than the owner may have.
-    disk_reservations::share reserve(const std::string& owner, std::uint64_t bytes);
+    /// are under way would take more than the owner may have, or the default sandbox more than it may.
+    disk_reservations::share reserve(const sandbox_record& into, std::uint64_t bytes);
+    std::uint64_t most_files_of(const sandbox_record& of);             ///< bytes that its files may have
     void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
 
     /// Before a write of `bytes` begins and before it ends: measures the sandbox where something else goes on in it, or
@@ -107,7 +130,7 @@ public:
     void measure_soon(const sandbox_record& written, disk_reservations::share disk = {});
 
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
-    void look_for_packages_soon(std::string id);
+    void look_for_packages_soon(sandbox_record of);
 
     /// Removes a folder of places().make_passing() in the background.
     void remove_soon(std::string owner, std::filesystem::path what);
@@ -178,7 +201,7 @@ public:
     const std::string& address_for(const caller& who) const;
 
     /// For `who`, whose link leads to the address that they use. With tokens it is signed. `path`: relative to the
-    /// workspace.
+    /// working folder.
     std::string link_to(const caller& who, const sandbox_record& where, const std::string& path) const;
     static std::string uri_of(const sandbox_record& where, const std::string& path);  ///< for resources/read
 
@@ -201,14 +224,18 @@ private:
     void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record record);
-    awaitable<sandbox_record> copy_into(sandbox_record record, std::string from, disk_reservations::share disk);
-    awaitable<snapshot_record> keep_copy(snapshot_record record, disk_reservations::share disk);
+    awaitable<sandbox_record> copy_into(sandbox_record record, sandbox_record from, disk_reservations::share disk);
+    awaitable<snapshot_record> keep_copy(snapshot_record record, sandbox_record of, disk_reservations::share disk);
     awaitable<> put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk);
     awaitable<> insert_or_remove(std::function<void()> insert, std::string owner, std::filesystem::path folder,
                                  std::string taken);
     awaitable<std::uint64_t> copy_or_clear(disk_reservations::share& disk, std::filesystem::path from,
                                            std::filesystem::path to);
     void check_disk(const std::string& owner, std::uint64_t more);
+    void check_room(const sandbox_record& into, std::uint64_t more);
+    disk_reservations::share reserve_for(const std::string& owner, std::uint64_t bytes);
+    bool means_default(const caller& who, const std::string& id_or_name);
+    awaitable<> make_default(caller who);
     awaitable<> clear(std::string owner, std::filesystem::path what);  // in one step for all others
     awaitable<> erase(std::string owner, std::filesystem::path what);
     awaitable<> destroy(sandbox_record gone);
@@ -219,8 +246,8 @@ private:
     awaitable<> keep_all(std::string id, std::string why);
     awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
     awaitable<> end_with_session(sandbox_record left);
-    awaitable<> measure(std::string owner, std::string id);
-    awaitable<> look_for_packages(std::string id);
+    awaitable<> measure(sandbox_record of);
+    awaitable<> look_for_packages(sandbox_record of);
     awaitable<> look_after();
     void reconcile();
     void remove_stray_snapshots();
@@ -230,6 +257,7 @@ private:
     asio::any_io_executor executor_;
     blocking_pool& pool_;
     handle_maker handles_;
+    sandbox_homes homes_;
     sandbox_paths places_;
     sandbox_store store_;
     sandbox_activities activities_;
@@ -241,6 +269,7 @@ private:
     image_fetches fetches_;
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     std::vector<std::function<void(const std::string&)>> deleted_;
+    std::function<awaitable<>(std::string)> bring_default_{};
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
     std::vector<std::function<std::size_t(const std::string&)>> idle_;

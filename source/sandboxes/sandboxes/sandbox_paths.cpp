@@ -2,6 +2,7 @@
 
 #include "files/file_root.hpp"
 #include "files/folder_reader.hpp"
+#include "files/sandbox_homes.hpp"
 #include "files/trees.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "posix/bytes.hpp"
@@ -111,25 +112,48 @@ fs::path sandbox_paths::snapshot(std::string_view id, std::string_view snapshot)
     return root_ / id / "snapshots" / snapshot;
 }
 
-void sandbox_paths::make(std::string_view id) const
+fs::path sandbox_paths::files(const sandbox_record& of) const
 {
-    make_private_folder(folder(id));
-    make_private_folder(workspace(id));
-    make_private_folder(folder(id) / "snapshots");
+    return of.is_default() ? root_.parent_path() / of.home : folder(of.id) / "workspace";
 }
 
-bool sandbox_paths::exists(std::string_view id) const
+void sandbox_paths::make(const sandbox_record& of) const
+{
+    make_private_folder(folder(of.id));
+    make_private_folder(folder(of.id) / "snapshots");
+    make_files(of);
+}
+
+void sandbox_paths::make_files(const sandbox_record& of) const
+{
+    const auto place = files(of);
+    if (of.home.find('/') != std::string::npos) {
+        make_private_folder(place.parent_path().parent_path());  // of all callers, or sessions
+        make_private_folder(place.parent_path());
+    }
+    make_private_folder(place);
+}
+
+bool sandbox_paths::exists(const sandbox_record& of) const
 {
     std::error_code none;
-    return fs::is_directory(workspace(id), none);
+    return fs::is_directory(files(of), none);
+}
+
+std::vector<fs::path> sandbox_paths::folders(const sandbox_record& of) const
+{
+    std::vector<fs::path> all{folder(of.id)};
+    if (of.is_default()) all.push_back(sandbox_homes::is_of_session(of.home) ? files(of).parent_path() : files(of));
+    return all;
 }
 
 fs::path sandbox_paths::discard(const fs::path& what) const
 {
     make_private_folder(trash());
     fs::path moved = trash() / random_id();
-    ::rename(what.c_str(), moved.c_str());
-    return moved;
+    // A file system of its own stays where it is.
+    const bool stays = ::rename(what.c_str(), moved.c_str()) != 0 && (errno == EXDEV || errno == EBUSY);
+    return stays ? what : moved;
 }
 
 void sandbox_paths::remove(const fs::path& what) const { whole(remove_tree(discard(what))); }
@@ -151,11 +175,33 @@ fs::path sandbox_paths::make_aside(std::string_view handle) const
     return folder;
 }
 
-void sandbox_paths::supersede(std::string_view id) const
+void sandbox_paths::set_files_aside(const sandbox_record& of, const fs::path& to) const
+{
+    const auto outputs = files(of) / sandbox_homes::outputs_folder;
+    ::rename(files(of).c_str(), to.c_str());
+    make_private_folder(files(of));
+    ::rename((to / sandbox_homes::outputs_folder).c_str(), outputs.c_str());
+}
+
+void sandbox_paths::take(const sandbox_record& of, const fs::path& fresh) const
+{
+    if (of.is_default()) {
+        make(of);
+        if (sandbox_homes::has_files(files(of))) set_files_aside(of, make_aside(of.id) / "workspace");
+        const auto outputs = files(of) / sandbox_homes::outputs_folder;
+        ::rename(outputs.c_str(), (fresh / "workspace" / sandbox_homes::outputs_folder).c_str());
+        fs::rename(fresh / "workspace", files(of));
+        remove(folder(of.id));
+    }
+    fs::rename(fresh, folder(of.id));
+}
+
+void sandbox_paths::supersede(const sandbox_record& of) const
 {
     make_private_folder(superseded());
-    const fs::path moved = superseded() / (std::string(id) + "." + random_id());
-    ::rename(folder(id).c_str(), moved.c_str());
+    const fs::path moved = superseded() / (of.id + "." + random_id());
+    ::rename(folder(of.id).c_str(), moved.c_str());
+    if (of.is_default()) set_files_aside(of, moved / "workspace");
     ::utimensat(AT_FDCWD, moved.c_str(), nullptr, 0);  // from when on it is here
 }
 
@@ -191,15 +237,16 @@ void sandbox_paths::unmark_install(std::string_view id, const std::string& mark)
     ::unlink((folder(id) / mark).c_str());
 }
 
-bool sandbox_paths::end_marked_installs(std::string_view id) const
+bool sandbox_paths::end_marked_installs(const sandbox_record& of) const
 {
     std::error_code none;
+    const auto& id = of.id;
     std::vector<std::string> marks;
     for (fs::directory_iterator at(folder(id), none), end; !none && at != end; at.increment(none))
         if (at->path().filename().string().starts_with(install_mark)) marks.push_back(at->path().filename().string());
     if (marks.empty()) return false;
     make_private_folder(trash());
-    remove_half_installed(workspace(id), trash());
+    remove_half_installed(files(of), trash());
     for (const auto& mark : marks) unmark_install(id, mark);
     return true;
 }
@@ -215,10 +262,10 @@ std::vector<std::string> sandbox_paths::all() const
     return ids;
 }
 
-std::map<std::string, std::string> installed_packages(const std::filesystem::path& workspace)
+std::map<std::string, std::string> installed_packages(const std::filesystem::path& files)
 {
     std::map<std::string, std::string> versions;
-    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    const unique_fd root = open_folder(AT_FDCWD, files.c_str());
     if (!root) return versions;
     each_distribution(root.get(), [&](const std::string& site, const std::string& name) {
         if (!is_file(root.get(), site + "/" + name + "/RECORD")) return;
@@ -236,9 +283,9 @@ std::map<std::string, std::string> installed_packages(const std::filesystem::pat
     return versions;
 }
 
-void remove_half_installed(const std::filesystem::path& workspace, const std::filesystem::path& trash)
+void remove_half_installed(const std::filesystem::path& files, const std::filesystem::path& trash)
 {
-    const unique_fd root = open_folder(AT_FDCWD, workspace.c_str());
+    const unique_fd root = open_folder(AT_FDCWD, files.c_str());
     if (!root) return;
     each_distribution(root.get(), [&](const std::string& site, const std::string& name) {
         if (is_file(root.get(), site + "/" + name + "/RECORD")) return;

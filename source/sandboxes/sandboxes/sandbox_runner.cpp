@@ -1,7 +1,6 @@
 #include "sandboxes/sandbox_runner.hpp"
 
 #include "config/settings.hpp"
-#include "files/trees.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/language_trials.hpp"
@@ -106,16 +105,12 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
 {
     sandbox::run_request request;
     const std::string& home = config_.sandbox_work_dir;
-    request.workspace = sandboxes_.places().workspace(where.id).string();
+    request.workspace = sandboxes_.places().files(where).string();
     request.workspace_inside = home;
     request.programs.all = true;
     request.principal = where.owner;
     request.limits = common_limits(config_);
-    // The owner's other sandboxes leave so much; 0 would mean no limit.
-    const std::uint64_t elsewhere =
-        sandboxes_.store().disk(where.owner) - std::min(where.disk, sandboxes_.store().disk(where.owner));
-    const std::uint64_t most = sandboxes_.limits().of(where.owner).disk;
-    request.limits.workspace_size = std::max<std::uint64_t>(1, most - std::min(elsewhere, most));
+    request.limits.workspace_size = sandboxes_.most_files_of(where);
     std::string path = search_path(where);
     if (in_image(where)) {
         image root = sandboxes_.images().of(where);
@@ -130,6 +125,49 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");
     if (beside_others && request.doors.empty()) give_up_soon_offline(request);
     return request;
+}
+
+sandbox::run_request sandbox_runner::listed_base(const sandbox_record& where) const
+{
+    sandbox::run_request request;
+    request.workspace = sandboxes_.places().files(where).string();
+    request.workspace_inside = config_.sandbox_work_dir;
+    request.principal = where.owner;
+    return request;
+}
+
+// With PYTHON_ZYGOTE=auto, a run that names the libraries for data becomes a clone of the interpreter that has them,
+// in a cell of its own.
+void sandbox_runner::share_cell(sandbox::run_request& request, const sandbox_record& where, std::string shape) const
+{
+    if (request.prepared && request.data_libraries && config_.python_zygote == "auto") return;
+    request.cell = sandboxes_.cells().name_of(where);
+    if (request.cell.empty()) return;
+    request.shape = std::move(shape);
+    const std::uint64_t together = runs_of_a_cell(config_);
+    request.limits.process_memory = request.limits.memory;
+    request.limits.memory *= together;
+    request.limits.processes *= together;
+}
+
+awaitable<run_outcome> sandbox_runner::listed(caller who, request_io& io, sandbox_record where, std::string shape,
+                                              sandbox::run_request request, run_options options)
+{
+    request.limits.workspace_size = sandboxes_.most_files_of(where);
+    share_cell(request, where, std::move(shape));
+    auto work = listed_here(std::move(who), io, where, std::move(request), std::move(options));
+    return guarded(std::move(where), std::move(work));
+}
+
+awaitable<run_outcome> sandbox_runner::listed_here(caller who, request_io& io, sandbox_record where,
+                                                   sandbox::run_request request, run_options options)
+{
+    if (!request.cell.empty()) co_await sandboxes_.admit_run(where);
+    auto outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
+    if (!where.is_default()) name_quota(outcome.end.detail);
+    outcome.note = sandboxes_.cells().take_told(where.id);
+    if (!outcome.output_path.empty()) outcome.output_uri = sandbox_manager::uri_of(where, outcome.output_path);
+    co_return outcome;
 }
 
 // The limits are those of all that goes on in the cell, so every run asks for the same.
@@ -173,7 +211,7 @@ awaitable<sandbox_outcome> sandbox_runner::python(caller who, request_io& io, sa
     check_source("code", code);
     auto request = base(where);
     run_python(request, python_home::sandbox, interpreter(where), std::move(code));
-    request.limits.wall = time_of(python_terms_, where, options);
+    python_terms_.limit_time(request, time_of(python_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -195,7 +233,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
     add_tools_to_python(request);
-    request.limits.wall = time_of(command_terms_, where, options);
+    command_terms_.limit_time(request, time_of(command_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -246,7 +284,7 @@ awaitable<sandbox_outcome> sandbox_runner::code(caller who, request_io& io, sand
                                                    " is in the sandbox (" + std::string(known->programs) + ")." +
                                                    (in_image(where) ? "" : " " + languages_->sentence()));
     auto request = program_request(where, *known, program, std::move(source));
-    request.limits.wall = time_of(python_terms_, where, options);
+    python_terms_.limit_time(request, time_of(python_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
 
@@ -276,24 +314,16 @@ awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io
     co_return place;
 }
 
-awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
-                                                   awaitable<run_outcome> work)
+awaitable<sandbox_outcome> sandbox_runner::with_files(sandbox_record where, awaitable<run_outcome> work)
 {
-    const auto workspace = sandboxes_.places().workspace(where.id);
-    auto look = scan_tree(workspace);
+    const auto files = sandboxes_.places().files(where);
+    auto look = scan_tree(files);
     auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
-    if (sandbox_network::asks_in(where))
-        work = sandboxes_.network().with_user(where, std::move(who), io, std::move(work));
     outcome.run = co_await std::move(work);
-    name_quota(outcome.run.end.detail);
-    outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
-    if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
-    for (const auto& each : sandboxes_.network().take_notes(where.id)) add_sentence(outcome.run.note, each);
-    for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
-    auto look_again = scan_tree(workspace);
+    auto look_again = scan_tree(files);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
-    if (after.bytes > before.bytes) tell_full_disk(outcome.run, after.bytes);
+    if (after.bytes > before.bytes) outcome.grown_to = after.bytes;
     // Both end there, too: they may hold very many files.
     auto compare = [before = std::move(before), after = std::move(after)]() mutable {
         const tree_scan earlier = std::move(before), later = std::move(after);
@@ -301,8 +331,23 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     };
     outcome.files = co_await pool_.run(where.owner, std::move(compare));
     if (!outcome.run.output_path.empty())
-        outcome.run.output_uri = "sandbox://" + where.id + "/" + outcome.run.output_path;
+        outcome.run.output_uri = sandbox_manager::uri_of(where, outcome.run.output_path);
     outcome.where = std::move(where);
+    co_return outcome;
+}
+
+awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, sandbox_record where,
+                                                   awaitable<run_outcome> work)
+{
+    if (sandbox_network::asks_in(where))
+        work = sandboxes_.network().with_user(where, std::move(who), io, std::move(work));
+    auto outcome = co_await with_files(where, std::move(work));
+    if (!where.is_default()) name_quota(outcome.run.end.detail);
+    outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
+    if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
+    for (const auto& each : sandboxes_.network().take_notes(where.id)) add_sentence(outcome.run.note, each);
+    for (auto& each : sandboxes_.network().take_refusals(where.id)) outcome.run.end.denied.push_back(std::move(each));
+    if (outcome.grown_to != 0) tell_full_disk(outcome.run, outcome.grown_to);
     co_return outcome;
 }
 

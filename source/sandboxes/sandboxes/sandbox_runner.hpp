@@ -1,5 +1,6 @@
 #pragma once
 
+#include "files/trees.hpp"
 #include "runs/runner.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
@@ -14,14 +15,15 @@ class language_trials;
 struct language;
 struct settings;
 
-/// The end of a run in a sandbox and the files that it made or changed (paths relative to the workspace).
+/// The end of a run in a sandbox and the files that it made or changed (paths relative to the working folder).
 struct sandbox_outcome {
     run_outcome run;
     sandbox_record where;
-    std::vector<std::string> files;
+    changed_paths files;
+    std::uint64_t grown_to = 0;  ///< bytes that its files take now; 0: no more than before
 };
 
-/// The owner's quota bounds the workspace of a sandbox: names its setting in place of the general one.
+/// The owner's quota bounds the files of a sandbox: names its setting in place of that of the default sandbox.
 void name_quota(std::string& detail);
 
 /// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
@@ -57,6 +59,15 @@ public:
     /// The right of a run to call tools as this caller; it must outlive the run. Empty: the sandbox has none.
     tool_rights::ticket right_for(const sandbox::run_request& request, const caller& who, const std::string& id) const;
 
+    /// The beginning of a run that has the programs of BASH_ALLOWED_COMMANDS alone and no network: the sandbox's files
+    /// and where they are inside. run_terms and listed() set the rest.
+    sandbox::run_request listed_base(const sandbox_record& where) const;
+
+    /// Runs it in the sandbox's live cell of this shape, in which such runs alone go on. Files that it makes are not
+    /// looked for.
+    awaitable<run_outcome> listed(caller who, request_io& io, sandbox_record where, std::string shape,
+                                  sandbox::run_request request, run_options options);
+
     /// View, limits, environment and places of every run in a sandbox.
     sandbox::run_request base(const sandbox_record& where) const;
 
@@ -82,6 +93,9 @@ public:
     template <class T>
     awaitable<T> guarded(sandbox_record where, awaitable<T> work);
 
+    /// A run with the files that it made or changed.
+    awaitable<sandbox_outcome> with_files(sandbox_record where, awaitable<run_outcome> work);
+
     /// A run in a sandbox, with the files that it made or changed. Its caller may be asked about the sandbox's network.
     awaitable<sandbox_outcome> scanned(caller who, request_io& io, sandbox_record where, awaitable<run_outcome> work);
 
@@ -93,6 +107,9 @@ private:
                                    run_options options);
     awaitable<run_outcome> with_tools(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
                                       run_options options, tool_rights::ticket right);
+    void share_cell(sandbox::run_request& request, const sandbox_record& where, std::string shape) const;
+    awaitable<run_outcome> listed_here(caller who, request_io& io, sandbox_record where, sandbox::run_request request,
+                                       run_options options);
     void run_in_shell(sandbox::run_request& request, const sandbox_record& where, std::string text) const;
     std::string program_of(const sandbox_record& where, const language& of) const;
     sandbox::run_request program_request(const sandbox_record& where, const language& of, const std::string& program,

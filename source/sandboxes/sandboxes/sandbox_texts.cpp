@@ -2,30 +2,34 @@
 
 #include "config/settings.hpp"
 
+#include <utility>
+
 namespace cmcp {
 
-// The file tools in a sandbox, which has no rule for extensions.
+// The file tools in a sandbox.
 
-file_policy sandbox_files::policy() const { return {config_.file_max_size, {"*"}}; }
+const std::string& sandbox_files::home() const { return config_.sandbox_work_dir; }
 
-awaitable<file_content> sandbox_files::read(sandbox_record where, file_read_request what)
+file_policy sandbox_files::any_extension() const { return {config_.file_max_size, {"*"}}; }
+
+awaitable<file_content> sandbox_files::read(sandbox_record where, file_read_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), what, policy = policy()] {
+    auto work = [workspace = sandboxes_.places().files(where), what, policy = std::move(policy)] {
         return read_file(file_root(workspace), policy, what);
     };
     auto content = co_await pool_.run(where.owner, std::move(work));
     co_return content;
 }
 
-awaitable<> sandbox_files::write(sandbox_record where, file_write_request what)
+awaitable<> sandbox_files::write(sandbox_record where, file_write_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
     co_await sandboxes_.check_beside_others(where, what.content.size());
-    auto disk = sandboxes_.reserve(where.owner, what.content.size());
+    auto disk = sandboxes_.reserve(where, what.content.size());
     what.path = relative("path", what.path);
-    auto work = [folder = sandboxes_.places().workspace(where.id), what = std::move(what), policy = policy()] {
+    auto work = [folder = sandboxes_.places().files(where), what = std::move(what), policy = std::move(policy)] {
         return written_file{what.path, prepare_file(file_root(folder), policy, what)};
     };
     auto written = co_await pool_.run(where.owner, std::move(work));
@@ -33,15 +37,15 @@ awaitable<> sandbox_files::write(sandbox_record where, file_write_request what)
 }
 
 // Edits of one sandbox come after each other, so that none of them meets a file that another one has just changed.
-awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_request what)
+awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
-    const auto workspace = sandboxes_.places().workspace(where.id);
-    const auto turn = co_await edits_.begin(where.owner, workspace);
-    auto prepare = prepare_edit([place = workspace] { return place; }, policy(), std::move(what));
+    const auto workspace = sandboxes_.places().files(where);
+    const auto turn = co_await edits_.begin(where.id);
+    auto prepare = prepare_edit([place = workspace] { return place; }, std::move(policy), std::move(what));
     auto edited = co_await pool_.run_long(where.owner, std::move(prepare));
-    auto disk = sandboxes_.reserve(where.owner, edited.file->unseen());
+    auto disk = sandboxes_.reserve(where, edited.file->unseen());
     co_await sandboxes_.check_beside_others(where, edited.file->size());
     use->check();
     auto publish = [edited] { edited.publish(); };
@@ -50,29 +54,29 @@ awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_reque
     co_return edited;
 }
 
-awaitable<> sandbox_files::remove(sandbox_record where, std::string path)
+awaitable<> sandbox_files::remove(sandbox_record where, std::string path, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
     const std::string inside = relative("path", path);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), inside, policy = policy()] {
+    auto work = [workspace = sandboxes_.places().files(where), inside, policy = std::move(policy)] {
         delete_file(file_root(workspace), policy, file_path("path", inside));
         return true;
     };
     co_await pool_.run(where.owner, std::move(work));
-    sandboxes_.measure_soon(where, sandboxes_.reserve(where.owner, 0));
+    sandboxes_.measure_soon(where);
 }
 
-awaitable<> sandbox_files::move(sandbox_record where, file_move_request what)
+awaitable<> sandbox_files::move(sandbox_record where, file_move_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
     what.source = relative("source", what.source);
     what.destination = relative("destination", what.destination);
-    auto work = [workspace = sandboxes_.places().workspace(where.id), what, policy = policy()] {
+    auto work = [workspace = sandboxes_.places().files(where), what, policy = std::move(policy)] {
         move_file(file_root(workspace), policy, what);
         return true;
     };
     co_await pool_.run(where.owner, std::move(work));
-    sandboxes_.measure_soon(where, sandboxes_.reserve(where.owner, 0));
+    sandboxes_.measure_soon(where);
 }
 
 }  // namespace cmcp

@@ -51,18 +51,19 @@ void sandbox_manager::reconcile()
 {
     std::size_t leftovers = 0;
     for (const auto& each : store_.passing()) store_.begin_delete(each.id);  // sessions ended with their server
-    for (const auto& id : store_.unfinished_deletes()) {
-        places_.remove(places_.folder(id));
-        store_.finish_delete(id);
+    for (const auto& each : store_.unfinished_deletes()) {
+        for (const auto& folder : places_.folders(each)) places_.remove(folder);
+        store_.finish_delete(each.id);
         ++leftovers;
     }
     std::set<std::string> known;
     for (const auto& each : store_.all()) {
-        if (places_.exists(each.id)) {
+        if (each.is_default()) places_.make(each);  // the caller always has one
+        if (places_.exists(each)) {
             known.insert(each.id);
             places_.remove(places_.folder(each.id) / "restored");
-            if (places_.end_marked_installs(each.id))
-                store_.set_packages(each.id, installed_packages(places_.workspace(each.id)));
+            if (places_.end_marked_installs(each))
+                store_.set_packages(each.id, installed_packages(places_.files(each)));
             store_.set_status(each.id, "stopped");  // its runs ended with their server
             continue;
         }
@@ -95,16 +96,16 @@ void sandbox_manager::remove_stray_snapshots()
     }
 }
 
-void sandbox_manager::look_for_packages_soon(std::string id)
+void sandbox_manager::look_for_packages_soon(sandbox_record of)
 {
-    tasks_.spawn("look for packages", look_for_packages(std::move(id)));
+    tasks_.spawn("look for packages", look_for_packages(std::move(of)));
 }
 
-awaitable<> sandbox_manager::look_for_packages(std::string id)
+awaitable<> sandbox_manager::look_for_packages(sandbox_record of)
 {
-    auto work = [folder = places_.workspace(id)] { return installed_packages(folder); };
+    auto work = [folder = places_.files(of)] { return installed_packages(folder); };
     const auto versions = co_await pool_.run(blocking_pool::server, std::move(work));
-    if (places_.exists(id)) store_.set_packages(id, versions);
+    if (places_.exists(of)) store_.set_packages(of.id, versions);
 }
 
 void sandbox_manager::remove_soon(std::string owner, std::filesystem::path what)
@@ -193,7 +194,7 @@ awaitable<> sandbox_manager::give_up(sandbox_record lost)
     co_await activities_.end_all(lost.id);
     co_await stop_all(lost);
     cells_.forget(lost.id);
-    auto aside = [places = places_, id = lost.id] { places.supersede(id); };
+    auto aside = [places = places_, lost] { places.supersede(lost); };
     co_await pool_.run(lost.owner, std::move(aside));
     store_.finish_delete(lost.id);
     activities_.forget(lost.id);
@@ -312,6 +313,7 @@ awaitable<> sandbox_manager::sweep(double at)
         co_await stop_all(each);
     }
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
+        if (each.is_default() && !sandbox_homes::is_of_session(each.home)) continue;
         if (kept_(each) || activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
         log::info("sandbox_expired", {{"sandbox", each.id}});
         co_await destroy(each);

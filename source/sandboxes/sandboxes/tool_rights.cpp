@@ -59,7 +59,7 @@ calling_code_ptr tool_rights::place_of(const std::string& sandbox) const
     from->sandbox = sandbox;
     from->network = reaches("network");
     from->sandboxes = reaches("sandboxes");
-    from->workspace = reaches("workspace");
+    from->default_sandbox = reaches("workspace");
     if (way_out_) from->way_out = [of = way_out_, sandbox] { return of(sandbox); };
     return from;
 }

@@ -216,7 +216,11 @@ awaitable<command_answer> command_shell::execute(std::string command, std::strin
         current_ = one;
         auto sending = send(order_for(one->mark, folder, variable, command));
         co_await uncancelled(std::move(sending));  // an order is whole or the channel is of no use
-        co_await wait_for(one, event::clock::now() + limit);
+        for (auto time = limit; time.count() > 0;) {
+            co_await wait_for(one, event::clock::now() + time);
+            if (over(*one)) break;
+            time = co_await output.more_time();
+        }
     } catch (const system_error&) {
         cancelled = true;
     }

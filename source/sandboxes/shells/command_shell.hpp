@@ -41,8 +41,8 @@ public:
     const std::optional<sandbox::run_result>& end() const { return end_; }  ///< nothing while it lives
 
     /// Runs a command, in `folder` where that is not empty, with `variable` (NAME=VALUE) exported from then on.
-    /// At `limit` the command is interrupted, then its programs are killed; a shell that does not come back is ended.
-    /// Cancellation does the same. Only one call at a time.
+    /// At `limit`, unless `output` gives it more time, the command is interrupted, then its programs are killed; a
+    /// shell that does not come back is ended. Cancellation does the same. Only one call at a time.
     awaitable<command_answer> execute(std::string command, std::string folder, std::string variable,
                                       sandbox::output_receiver& output, std::chrono::milliseconds limit);
 

@@ -190,7 +190,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     const auto one = shell_of(where);
     turn mine(one);
     co_await mine.wait();
-    const auto place = co_await runs_.admit(who, io, options.background);
+    auto place = co_await runs_.admit(who, io, options.background);
     if (!one->lives()) {
         co_await runs_.sandboxes().admit_to_memory(where);
         co_await make_room(where.owner);
@@ -198,7 +198,7 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
     }
     const auto shell = one->shell;
     command_answer answer;
-    auto running = run_once(shell, who, io, where, std::move(command), std::move(options), answer);
+    auto running = run_once(shell, who, io, where, std::move(command), std::move(options), &place, answer);
     auto outcome = co_await runs_.scanned(std::move(who), io, where, std::move(running));
     if (outcome.run.end.exit_code != 0) co_await look_at_limit(outcome.run, where.id);
     const std::string note = note_of(*shell, answer);
@@ -218,10 +218,11 @@ awaitable<> command_shells::look_at_limit(run_outcome& run, std::string id)
 
 awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, caller who, request_io& io,
                                                 sandbox_record where, std::string command, run_options options,
-                                                command_answer& answer)
+                                                run_admission::place* place, command_answer& answer)
 {
     const auto request = runs_.base(where);
     const auto time = runs_.time_of(runs_.command_terms(), where, options);
+    overtime beyond{runs_.command_terms().more_than(time, options), place, admission_key(who)};
     const auto began = event::clock::now();
     std::string folder = options.working_dir;
     if (!folder.empty() && !folder.starts_with('/')) folder = config_.sandbox_work_dir + "/" + folder;
@@ -230,11 +231,11 @@ awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> s
                            &answer](output_collector& output) {
         return run_command(shell, command, folder, right, time, answer, output);
     };
-    output_location place{request.principal, request.workspace};
-    auto outcome = co_await runs_.runs().collect(io, std::move(place), options.max_output, std::move(work));
+    output_location kept_at{request.principal, request.workspace};
+    auto outcome = co_await runs_.runs().collect(io, std::move(kept_at), options.max_output, std::move(work), &beyond);
     outcome.end.wall = std::chrono::duration_cast<std::chrono::microseconds>(event::clock::now() - began);
     outcome.limits = request.limits;
-    outcome.limits.wall = time;
+    outcome.limits.wall = beyond.used ? time + beyond.more : time;
     co_return outcome;
 }
 

@@ -71,7 +71,7 @@ awaitable<std::unique_ptr<gateway_shell>> shell_access::open(login_ptr who, std:
     std::unique_ptr<gateway_shell> opened;
     try {
         auto asking = caller_by(*who);
-        auto where = sandboxes_.find(asking, sandbox);
+        auto where = co_await sandboxes_.use(asking, sandbox);
         const sandbox::terminal_size size{columns, rows};
         auto attached = co_await shells_.attach(std::move(asking), std::move(where), size);
         opened = std::make_unique<attached_shell>(shells_, std::move(attached));

@@ -1,5 +1,5 @@
 // Random faults, round after round: a server on a machine of its own (a network namespace) is killed, held up, or restarted, some machines
-// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes, and one into his workspace,
+// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes, and one into his default one,
 // through any server that runs, and all see both sides of a cut. What they see is judged by what a caller knows alone:
 //   - a sandbox never lives twice: after it was seen to have gone back to an earlier state, nothing of the state that was left behind comes
 //     back;
@@ -40,9 +40,9 @@ const count = (map, key) => map.set(key, (map.get(key) ?? 0) + 1);
 const figures = { calls: 0, undone: 0, rollbacks: 0 };
 const violations = [];
 
-const WORKSPACE = "workspace";      // in the place of a handle
+const DEFAULT = "default";        // in the place of a handle
 const run = (name, handle, command) =>
-    handle === WORKSPACE ? at(name).rest("system_run_command", { command }) : at(name).rest("execute_terminal_command", { sandbox_id: handle, command });
+    handle === DEFAULT ? at(name).rest("system_run_command", { command }) : at(name).rest("execute_terminal_command", { sandbox_id: handle, command });
 
 /// The writes of one sandbox, one after the other, each with a word that no other has.
 class history {
@@ -135,7 +135,7 @@ const kinds = Object.keys(faults);
 
 const histories = [];
 for (let i = 0; i < 6; ++i) histories.push(new history((await at(names[i % names.length]).call("create_sandbox")).sandbox_id));
-histories.push(new history(WORKSPACE));
+histories.push(new history(DEFAULT));
 
 const done = new Map();
 await test(`chaos: ${ROUNDS} rounds of random faults, and no sandbox lives twice`, async () => {
@@ -166,7 +166,7 @@ await test("chaos: at the end each sandbox is there once, the same through each 
     }
     assert.deepEqual(violations, []);
     const ids = (await at("n1").call("list_sandboxes")).sandboxes.map(({ sandbox_id }) => sandbox_id);
-    for (const { handle } of histories.filter(({ handle }) => handle !== WORKSPACE)) assert.equal(ids.filter((id) => id === handle).length, 1, handle);
+    for (const { handle } of histories.filter(({ handle }) => handle !== DEFAULT)) assert.equal(ids.filter((id) => id === handle).length, 1, handle);
 });
 
 console.log(`# faults: ${JSON.stringify(Object.fromEntries(done))}`);

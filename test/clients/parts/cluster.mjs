@@ -71,7 +71,7 @@ await test("cluster: a call by handle works at each server: stateless, in a sess
     }
 });
 
-await test("cluster: the workspace is at one server, whichever is asked, and by its name what a result had no room for", async () => {
+await test("cluster: the default sandbox is at one server, whichever is asked, and by its name what a result had no room for", async () => {
     await at("n1").call("file_write", { path: "of-ann.txt", content: "one\n" });
     for (const name of names) {
         await at(name).call("system_run_command", { command: `echo ${name} >> of-ann.txt` });

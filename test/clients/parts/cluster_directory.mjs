@@ -117,7 +117,7 @@ await test("directory: a new sandbox goes to a server that is less busy than the
 
 const home_in_directory = async () => await directory.command("HGET", "cmcp:has:ann", ":home");
 
-await test("directory: the workspace is the same from each server, with runs, and so is what results had no room for", async () => {
+await test("directory: the default sandbox is the same from each server, with runs, and so is what results had no room for", async () => {
     await at("n1").call("file_write", { path: "notes/a.txt", content: "of ann\n" });
     for (const name of names) {
         assert.equal((await at(name).call("file_read", { path: "notes/a.txt" })).content, "of ann\n");
@@ -131,7 +131,7 @@ await test("directory: the workspace is the same from each server, with runs, an
     }
 });
 
-await test("directory: emptied, the workspace stays where its files are", async () => {
+await test("directory: emptied, the default sandbox stays where its files are", async () => {
     const home = await home_in_directory();
     const away = names.find((name) => name !== home);
     await directory.command("FLUSHALL");

@@ -105,37 +105,37 @@ await test("snapshots: a server that is held up serves its sandboxes no more onc
     await until("n3 passes calls on", async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n3, command: "cat whose" })).value.stdout === "by n2\n");
 });
 
-// ---------------------------------------------------------------- workspaces
+// ---------------------------------------------------------------- default sandboxes
 const ready = (name) => until(`${name} is ready`, async () => (await fetch(`${cluster.node(name).url}/healthz`)).status === 200);
 const home_of = (all, caller_folder, file) => all.nodes.find((node) => fs.existsSync(path.join(node.folder, "data", caller_folder, "workspace", file)))?.name;
 const home = () => home_of(cluster, "callers/ann", "notes/a.txt");
 const write = (name, file_path, content) => at(name).call("file_write", { path: file_path, content });
 const read = async (name, file_path) => (await at(name).call("file_read", { path: file_path })).content;
-const workspaces_of = (prefix) => [...new Set([...storage.objects.keys()].filter((key) => key.startsWith(`${prefix}/claims/wsp_`)).map((key) => key.split("/")[2]))];
-const workspace_stamp = (handle) => [...storage.objects].filter(([key]) => key.includes(`/manifests/${handle}/`)).map(([, { etag }]) => etag).join();
-const asides = (name) => fs.readdirSync(path.join(cluster.node(name).folder, "data", "sandboxes", ".superseded")).filter((entry) => entry.startsWith("wsp_"));
+const defaults_of = (prefix) => [...new Set([...storage.objects.keys()].filter((key) => key.startsWith(`${prefix}/claims/sbx_home_`)).map((key) => key.split("/")[2]))];
+const default_stamp = (handle) => [...storage.objects].filter(([key]) => key.includes(`/manifests/${handle}/`)).map(([, { etag }]) => etag).join();
+const asides = (name) => fs.readdirSync(path.join(cluster.node(name).folder, "data", "sandboxes", ".superseded")).filter((entry) => entry.startsWith("sbx_home_"));
 
-await test("snapshots: a caller's workspace is kept, and nobody reads names or files in the storage", async () => {
+await test("snapshots: a caller's default sandbox is kept, and nobody reads names or files in the storage", async () => {
     await write("n1", "notes/a.txt", "very-secret-notes\n");
     await at("n2").call("system_run_command", { command: "mkdir -p run; echo by-a-run > run/b; chmod 750 run/b; ln -s ../run/b notes/link" });
-    await until("it is kept", () => workspaces_of("cluster").length === 1 && workspace_stamp(workspaces_of("cluster")[0]) !== "");
-    const before = workspace_stamp(workspaces_of("cluster")[0]);
+    await until("it is kept", () => defaults_of("cluster").length === 1 && default_stamp(defaults_of("cluster")[0]) !== "");
+    const before = default_stamp(defaults_of("cluster")[0]);
     await write("n3", "notes/more.txt", "x");
-    await until("a change is kept", () => workspace_stamp(workspaces_of("cluster")[0]) !== before);
+    await until("a change is kept", () => default_stamp(defaults_of("cluster")[0]) !== before);
     for (const [key, { bytes }] of storage.objects) assert(!key.includes("ann") && !bytes.includes("very-secret-notes"), key);
 });
 
-await test("snapshots: the workspace of a server that is killed is at another one, with its files and a word on what is lost", async () => {
+await test("snapshots: the default sandbox of a server that is killed is at another one, with its files and a word on what is lost", async () => {
     const first = home(), by = another(first);
     const { output_path } = await at(by).call("system_run_python", { code: "print('long ' * 20000)", max_output: 100 });
     const begun = performance.now();
     const gone = cluster.node(first).kill();
     assert.equal(await read(by, "notes/a.txt"), "very-secret-notes\n");
-    console.log(`# a killed server's workspace answered elsewhere after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    console.log(`# a killed server's default sandbox answered elsewhere after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
     await gone;
     const { stdout, note } = await at(third(first)).call("system_run_command", { command: "cat notes/link; stat -c %a run/b" });
     assert.equal(stdout, "by-a-run\n750\n");
-    assert.match(note, new RegExp(`The server ${first} that had the workspace is gone.*as it was kept at 20.*later changes are lost`));
+    assert.match(note, new RegExp(`The server ${first} that had the sandbox is gone.*as it was kept at 20.*later changes are lost`));
     assert.equal((await at(by).call("system_run_command", { command: "true" })).note, undefined);
     await write(by, "notes/newest.txt", "of the new home\n");
 
@@ -144,14 +144,14 @@ await test("snapshots: the workspace of a server that is killed is at another on
     for (const name of names) assert.equal(await read(name, "notes/newest.txt"), "of the new home\n");
     assert.notEqual(home(), first);
     assert.equal(asides(first).length, 1, "its own copy is not aside");
-    assert.match((await at(by).call("file_read", { path: output_path })).content, /^long long/, "a long output went with the workspace");
+    assert.match((await at(by).call("file_read", { path: output_path })).content, /^long long/, "a long output went with the sandbox");
 });
 
-await test("snapshots: a server that is held up serves a workspace no more once another has it", async () => {
+await test("snapshots: a server that is held up serves a default sandbox no more once another has it", async () => {
     const first = home(), by = another(first);
     await write(first, "notes/held.txt", "before\n");
-    const before = workspace_stamp(workspaces_of("cluster")[0]);
-    await until("it is kept", () => workspace_stamp(workspaces_of("cluster")[0]) !== before);
+    const before = default_stamp(defaults_of("cluster")[0]);
+    await until("it is kept", () => default_stamp(defaults_of("cluster")[0]) !== before);
     const run = at(first).tool("system_run_command", { command: "echo begun; sleep 100" });
     await until("a run goes on", () => progress(run) === "begun\n");
     const { pid } = cluster.node(first).server;
@@ -190,16 +190,16 @@ await test("snapshots: a rolling restart of all servers under load fails no call
     for (const handle of handles) await at("n1").run(handle, "rm -f log");
     await write("n1", "log.txt", "");
     const counts = () => Promise.all(handles.map(async (handle) => Number(await at("n1").run(handle, "wc -l < log"))));
-    const in_workspace = async () => {
+    const in_default = async () => {
         for (let i = 0; goes_on; ++i) {
             const servers = cluster.nodes.filter(({ runs, ready }) => runs && ready !== false);
             const server = servers[place++ % servers.length];
             const { status, value } = await new caller(server.url, ann.token).rest("system_run_command", { command: `echo ${i} >> log.txt; wc -l < log.txt` });
-            if (status !== 200 || Number(value.stdout) !== i + 1) failures.push(`${server.name}: workspace ${status} ${i} ${JSON.stringify(value).slice(0, 300)}`);
+            if (status !== 200 || Number(value.stdout) !== i + 1) failures.push(`${server.name}: default ${status} ${i} ${JSON.stringify(value).slice(0, 300)}`);
             if (status === 200) i = Number(value.stdout) - 1;
         }
     };
-    const workers = [...handles.map(worker), in_workspace()];
+    const workers = [...handles.map(worker), in_default()];
     for (const node of cluster.nodes) {
         node.ready = false;     // as a balancer takes it out
         await node.stop({ keep: true });
@@ -269,11 +269,11 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
     await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
 });
 
-await test("snapshots: an administrator moves a workspace when no call goes on in it, and calls that come meanwhile wait", async () => {
-    const from = home(), to = another(from), [handle] = workspaces_of("cluster");
+await test("snapshots: an administrator moves a default sandbox when no call goes on in it, and calls that come meanwhile wait", async () => {
+    const from = home(), to = another(from), [handle] = defaults_of("cluster");
     const busy = at(to).tool("system_run_command", { command: "echo begun; until [ -e go.txt ]; do sleep 0.05; done" });
     await until("a run goes on", () => progress(busy) === "begun\n");
-    await assert.rejects(command(from, "cluster", "move", handle, to), ({ stderr }) => /goes on in the workspace/.test(stderr));
+    await assert.rejects(command(from, "cluster", "move", handle, to), ({ stderr }) => /goes on in the sandbox/.test(stderr));
     await write(third(from), "go.txt", "");
     await reply(busy);
     await write(third(from), "notes/last.txt", "just now\n");
@@ -344,7 +344,7 @@ await test("snapshots: files and shells are found through a server that knows th
 
 await test("snapshots: a server that is drained gives all away, says so, and takes sandboxes again when it is told", async () => {
     await at("n2").call("create_sandbox");
-    if (home() !== "n2") await command(home(), "cluster", "move", workspaces_of("cluster")[0], "n2");
+    if (home() !== "n2") await command(home(), "cluster", "move", defaults_of("cluster")[0], "n2");
     const { stdout } = await command("n1", "cluster", "drain", "--wait", "--node", "n2");
     assert.match(stdout, /takes nothing new, and has 0 sandboxes\./);
     assert.notEqual(home(), "n2");
@@ -386,9 +386,9 @@ const two = await start_cluster({ names: ["m1", "m2"], settings: { ...storage.se
 const of_two = (name) => new caller(two.node(name).url);
 const other_of_two = (name) => (name === "m1" ? "m2" : "m1");
 
-await test("snapshots: of two servers none takes the workspace of one that was killed, but at once that of one that has stopped", async () => {
+await test("snapshots: of two servers none takes the default sandbox of one that was killed, but at once that of one that has stopped", async () => {
     await of_two("m1").call("file_write", { path: "shared.txt", content: "by nobody\n" });
-    await until("it is kept", () => workspaces_of("two").some((handle) => workspace_stamp(handle) !== ""));
+    await until("it is kept", () => defaults_of("two").some((handle) => default_stamp(handle) !== ""));
     const first = home_of(two, ".", "shared.txt"), second = other_of_two(first);
     await two.node(first).kill();
     const { value } = await of_two(second).rest("file_read", { path: "shared.txt" });
@@ -399,7 +399,7 @@ await test("snapshots: of two servers none takes the workspace of one that was k
     await two.node(first).stop({ keep: true });
     const { stdout, note } = await of_two(second).call("system_run_command", { command: "cat shared.txt" });
     assert.equal(stdout, "the last word\n");
-    assert.match(note, /The workspace has moved to another server: its files are all there/);
+    assert.match(note, /The sandbox has moved to another server: its files are all there/);
     await two.node(first).start();
     await of_two(second).call("file_write", { path: "shared.txt", content: "elsewhere\n" });
     await until("calls are passed on", async () => (await of_two(first).rest("file_read", { path: "shared.txt" })).value.content === "elsewhere\n");
@@ -442,7 +442,7 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
     const user = new caller(first.url, ann.token);
     const { sandbox_id } = await user.call("create_sandbox", { name: "survivor" });
     const { sandbox_id: doomed } = await user.call("create_sandbox", { name: "doomed" });
-    await user.call("file_write", { path: "notes.txt", content: "of the workspace\n" });
+    await user.call("file_write", { path: "notes.txt", content: "of the default sandbox\n" });
     for (const id of [sandbox_id, doomed]) {
         await user.run(id, "echo still here > file");
         assert.equal((await user.call("pause_sandbox", { sandbox_id: id })).kept_elsewhere, true);
@@ -454,19 +454,19 @@ await test("snapshots: a server whose disk was lost brings its sandboxes back, b
     const again = user.at(second.url);
     await until("it is back", async () => (await again.call("list_sandboxes")).sandboxes.length === 1);
     assert.equal(await again.run("survivor", "cat file"), "still here\n");
-    assert.equal((await again.call("file_read", { path: "notes.txt" })).content, "of the workspace\n");
+    assert.equal((await again.call("file_read", { path: "notes.txt" })).content, "of the default sandbox\n");
     await until("the other is forgotten", () => objects_of(doomed).length === 0);
     await second.stop();
 });
 
-await test("snapshots: files of a workspace from before there was a storage are kept when their server starts", async () => {
+await test("snapshots: files of a default sandbox from before there was a storage are kept when their server starts", async () => {
     const before = temporary_folder();
     const without = { SANDBOX_NODE: alone.SANDBOX_NODE, MCP_AUTH_TOKENS: alone.MCP_AUTH_TOKENS };
     const first = await start_server({ settings: without, folder: before });
     await new caller(first.url, ann.token).call("file_write", { path: "old.txt", content: "of before\n" });
     await first.stop({ keep: true });
     const second = await start_server({ settings: { ...alone, ...storage.settings("before") }, folder: before });
-    await until("it is kept", () => workspaces_of("before").some((handle) => workspace_stamp(handle) !== ""));
+    await until("it is kept", () => defaults_of("before").some((handle) => default_stamp(handle) !== ""));
     assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
     await second.stop();
 });

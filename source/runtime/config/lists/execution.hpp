@@ -69,5 +69,7 @@ SETTING("TOOLS_ENABLE_WEB", bool, enable_web, "true", flag, "offer the web_* too
 SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag, "offer the tools of sandboxes that last, and jobs");
 
 TOPIC("Sandboxes and packages");
+SETTING("SANDBOX_CALLS_BECOME_JOBS", bool, calls_become_jobs, "true", flag,
+        "a call of a client goes on as a job when its time is over; false: it is ended");
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");
