@@ -27,9 +27,10 @@ constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", 
 constexpr std::string_view late = "late_output";
 
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 13> unsaid{
-    "success",  "duration_ms", "cpu_ms",   "peak_memory_bytes", "prepared",         "output_uri",    "error_type",
-    "displays", "images",      "rest_uri", "stdout_truncated",  "stderr_truncated", "result_is_repr"};
+constexpr std::array<std::string_view, 16> unsaid{
+    "success",        "duration_ms", "cpu_ms",          "peak_memory_bytes", "prepared",         "output_uri",
+    "error_type",     "displays",    "images",          "rest_uri",          "stdout_truncated", "stderr_truncated",
+    "result_is_repr", "console",     "uncaught_errors", "failed_requests"};
 
 template <class Names>
 bool is_among(const Names& names, std::string_view name)

@@ -19,6 +19,7 @@ struct tool_context {
     std::string request_state;            ///< 2026-07-28: verified state of an earlier input_required; empty: none
     std::size_t result_limit = 24 << 10;  ///< bytes of JSON that the result may have; more is shortened
     blocking_pool* pool = nullptr;        ///< for work on large data; null: none
+    bool is_program = false;              ///< a program reads the result, not a model
 };
 
 }  // namespace cmcp

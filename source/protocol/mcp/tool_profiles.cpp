@@ -32,12 +32,27 @@ bool tool_profiles::means(std::string_view word, std::string_view tool) const
     return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_star_pattern(each, tool); });
 }
 
+std::string_view tool_profiles::profile_of(const caller& who) const
+{
+    if (knows(who.profile)) return who.profile;
+    const auto own = of_principal_.find(who.principal);
+    if (own != of_principal_.end() && knows(own->second)) return own->second;
+    return usual_.size() == 1 && knows(usual_.front()) ? std::string_view(usual_.front()) : std::string_view();
+}
+
 const tool_profiles::words& tool_profiles::words_for(const caller& who) const
 {
-    if (const auto named = known_.find(who.profile); named != known_.end()) return named->second;
-    const auto own = of_principal_.find(who.principal);
-    const auto profile = own == of_principal_.end() ? known_.end() : known_.find(own->second);
+    const auto profile = known_.find(profile_of(who));
     return profile == known_.end() ? usual_ : profile->second;
+}
+
+bool tool_profiles::names(const caller& who, std::string_view tool) const
+{
+    return std::ranges::any_of(words_for(who), [&](const auto& word) {
+        const auto profile = known_.find(word);
+        return word == tool ||
+               (profile != known_.end() && std::ranges::find(profile->second, tool) != profile->second.end());
+    });
 }
 
 bool tool_profiles::shows(const caller& who, std::string_view tool) const

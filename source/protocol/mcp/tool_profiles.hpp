@@ -25,6 +25,12 @@ public:
     std::string names() const;  ///< of all profiles: "agent, all, seed-a"
 
     bool shows(const caller& who, std::string_view tool) const;
+
+    /// Whether it shows the tool by its name, and not by a pattern.
+    bool names(const caller& who, std::string_view tool) const;
+
+    /// The profile that the caller is shown; empty: the usual tools are no single profile.
+    std::string_view profile_of(const caller& who) const;
     bool by_principal() const { return !of_principal_.empty(); }
 
     /// Whether a word of a list means this tool.
