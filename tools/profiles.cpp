@@ -21,6 +21,7 @@ void define_profiles(tool_profiles& profiles)
     profiles.define("agent", {"create_sandbox", "execute_terminal_command", "execute_python_code",
                               "install_packages_in_sandbox", "file_read", "file_write", "file_edit", "file_list",
                               "file_search", "job_poll", "web_browse", "expose_port"});
+    profiles.define("discover", {"search_tools", "call_tool"});
     profiles.define("interpreter", {"create_sandbox", "execute_python_code", "install_packages_in_sandbox",
                                     "upload_file_to_sandbox", "download_file_from_sandbox", "list_sandbox_files",
                                     "view_file", "interrupt_kernel", "restart_kernel"});
