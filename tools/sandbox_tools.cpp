@@ -54,10 +54,13 @@ fields<network_wish> network_fields()
     return {std::move(allow), {"ask", &network_wish::ask, "Ask the user for others"}};
 }
 
-fields<new_sandbox> create_fields(bool with_network)
+// Where there is one image alone, a list need not speak of images.
+fields<new_sandbox> create_fields(const image_choice& images, bool with_network)
 {
     using input = new_sandbox;
-    fields<input> all{{"name", &input::name, "Of your choice"}, {"image", &input::image, "One of SANDBOX_IMAGES"}};
+    field<input> image{"image", &input::image, "One of " + images.names(true)};
+    image.listed = images.names(false) != "native";
+    fields<input> all{{"name", &input::name, "Of your choice"}, std::move(image)};
     field<input> network{"network", &input::network, "Hosts for its programs",
                          rule::members<network_wish>{network_fields()},
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
@@ -106,7 +109,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
               .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
               .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
               .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.offers_network()),
+         .input = create_fields(sandboxes.images(), sandboxes.offers_network()),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
