@@ -20,8 +20,8 @@ constexpr std::size_t longest_on_loop = 4096;  // bytes; longer messages are par
 constexpr std::size_t most_in_a_row = 64;      // messages, before others have their turn
 constexpr std::size_t most_unsent = 1000;      // commands that the browser does not read
 constexpr std::size_t most_read = 128 * 1024;
-constexpr std::size_t longest_event = 256 * 1024;  // of those whose length a page chooses
-constexpr std::size_t longest_end = 200;           // of a message; its last member names the session
+constexpr std::size_t longest_event = 64 * 1024;  // of those whose length a page chooses
+constexpr std::size_t longest_end = 200;          // of a message; its last member names the session
 
 bool is_of_page(std::string_view message)
 {

@@ -81,16 +81,16 @@ std::string telling_end(std::string_view printed)
     bool in_traceback = false;
     std::size_t left_out = 0;
     for (auto line : split(printed, '\n')) {
-        const bool is_frame = in_traceback && (line.starts_with(' ') || line.empty());
-        in_traceback = is_frame || line.starts_with("Traceback (most recent call last)");
-        if (in_traceback || line.find_first_not_of(" \r\t") == std::string_view::npos)
+        if (line.find_first_not_of(" \r\t") == std::string_view::npos) continue;
+        in_traceback = (in_traceback && line.starts_with(' ')) || line.starts_with("Traceback (most recent call last)");
+        if (in_traceback)
             ++left_out;
         else
             lines.push_back(line);
     }
     const auto first = lines.size() - std::min(lines.size(), most_lines);
     left_out += first;
-    std::string text = left_out > 1 ? "[" + std::to_string(left_out) + " lines are left out]\n" : "";
+    std::string text = left_out > 0 ? "[" + std::to_string(left_out) + " lines are left out]\n" : "";
     for (auto i = first; i < lines.size(); ++i) text.append(utf8_prefix(lines[i], longest_line)).append("\n");
     return text;
 }
