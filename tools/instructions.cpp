@@ -37,6 +37,13 @@ private:
     bool to_code_;
 };
 
+std::string about_discovery(const shown_tools& tools)
+{
+    if (!tools.have("search_tools") || !tools.have("call_tool")) return {};
+    return "search_tools finds the tools of this server by words and shows their arguments; call_tool calls one by its "
+           "name. ";
+}
+
 // The caller's own sandbox, which a call means that names none.
 std::string about_own_sandbox(const shown_tools& tools)
 {
@@ -107,7 +114,7 @@ std::string about_unusable(const tool_registry& tools, const caller& who)
 std::string instructions_for(const tool_registry& tools, const caller& who)
 {
     const shown_tools shown(tools, who);
-    std::string text = about_own_sandbox(shown) + about_sandboxes(shown);
+    std::string text = about_discovery(shown) + about_own_sandbox(shown) + about_sandboxes(shown);
     if (!text.empty()) text += about_results(shown);
     text += about_web(shown) + about_unusable(tools, who);
     if (!text.empty()) text.pop_back();

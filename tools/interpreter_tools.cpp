@@ -142,7 +142,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
                    .about = unnamed_subject::latest_sandbox},
-         .input = {{"image", &initialize_input::image, "Of SANDBOX_IMAGES"}},
+         .input = {{"image", &initialize_input::image, "One of " + sandboxes.images().names(true)}},
          .process =
              told_process<initialize_input>{
                  begin_of_initialize, std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages))},

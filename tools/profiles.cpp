@@ -22,6 +22,7 @@ void define_profiles(tool_profiles& profiles)
     profiles.define("agent", {"execute_terminal_command", "execute_python_code", "install_packages_in_sandbox",
                               "set_network", "file_read", "file_write", "file_edit", "file_list", "file_search",
                               "view_file", "job_poll", "job_kill", "web_scrape", "web_browse", "expose_port"});
+    profiles.define("discover", {"search_tools", "call_tool"});
     profiles.define("interpreter", {"create_sandbox", "execute_python_code", "install_packages_in_sandbox",
                                     "upload_file_to_sandbox", "download_file_from_sandbox", "list_sandbox_files",
                                     "view_file", "interrupt_kernel", "restart_kernel"});

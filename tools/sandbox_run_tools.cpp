@@ -146,9 +146,10 @@ awaitable<tool_result> run_install(sandbox_packages& packages, caller who, reque
     tool_result result;
     json::array& installed = result.structured["installed"].emplace_array();
     for (const auto& name : outcome.installed) installed.emplace_back(name);
-    result.structured["output"] = outcome.run.out + outcome.run.err;
-    add_run(result, outcome.run);
     result.is_error = !outcome.problem.empty();
+    const std::string printed = outcome.run.out + outcome.run.err;
+    result.structured["output"] = result.is_error ? telling_end(printed) : printed;
+    add_run(result, outcome.run);
     if (result.is_error) result.structured["error"] = outcome.problem;
     co_return result;
 }

@@ -54,22 +54,13 @@ fields<network_wish> network_fields()
     return {std::move(allow), {"ask", &network_wish::ask, "Ask the user for others"}};
 }
 
-// The images that there are; where there is no choice, nothing is said of it.
-field<new_sandbox> image_field(const settings& config)
-{
-    constexpr std::size_t most_named = 8;
-    const auto& names = config.sandbox_images;
-    std::vector<std::string> first(names.begin(), names.begin() + std::min(names.size(), most_named));
-    if (names.size() > most_named) first.emplace_back("…");
-    field<new_sandbox> image{"image", &new_sandbox::image, "One of " + joined(first, ", ")};
-    image.listed = names.size() > 1 || (names.size() == 1 && !image_choice::is_native(names.front()));
-    return image;
-}
-
-fields<new_sandbox> create_fields(bool with_network, const settings& config)
+// Where there is one image alone, a list need not speak of images.
+fields<new_sandbox> create_fields(const image_choice& images, bool with_network)
 {
     using input = new_sandbox;
-    fields<input> all{{"name", &input::name, ""}, image_field(config)};
+    field<input> image{"image", &input::image, "One of " + images.names(true)};
+    image.listed = images.names(false) != "native";
+    fields<input> all{{"name", &input::name, ""}, std::move(image)};
     field<input> network{"network", &input::network, "Hosts that its programs may reach",
                          rule::members<network_wish>{network_fields()},
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
@@ -117,7 +108,7 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
                    .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
                    .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.offers_network(), config),
+         .input = create_fields(sandboxes.images(), sandboxes.offers_network()),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 

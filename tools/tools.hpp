@@ -133,4 +133,7 @@ void add_shell_tools(tool_registry& registry, shell_manager& shells, sandbox_man
 /// job_poll, job_list, job_kill
 void add_job_tools(tool_registry& registry, job_manager& jobs);
 
+/// search_tools, call_tool: of the profile `discover`
+void add_discovery_tools(tool_registry& registry);
+
 }  // namespace cmcp

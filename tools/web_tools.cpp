@@ -124,6 +124,7 @@ struct action_input : page_action {
 };
 
 struct web_browse_input : browse_request, sandbox_input {
+    web_browse_input() { format.clear(); }
     std::vector<action_input> steps;
 };
 
@@ -147,7 +148,7 @@ fields<web_browse_input> web_browse_fields()
         {"wait_for", &input::wait_for, "CSS selector"},
         {"actions", &input::steps, "", rule::items<action_input>{"", action_fields()}, json::object{{"maxItems", 50}}},
         {"selector", &input::selector, "CSS selector of what to return"},
-        {"format", &input::format, "", rule::one_of({"html", "text", "markdown"}), rule::with_default},
+        {"format", &input::format, "markdown by default; over REST html", rule::one_of({"html", "text", "markdown"})},
         {"screenshot", &input::screenshot, "", rule::with_default},
         {"timeout", &input::timeout, "", rule::time_limit("Seconds")}};
 }
@@ -160,6 +161,67 @@ json::object images_schema()
         {{"data", schema::string("The image, base64")}, {"mimeType", schema::string("Its type, such as image/png")}},
         {"data", "mimeType"});
     return schema::array("Over REST: the screenshot. Over MCP it is image content instead", std::move(image));
+}
+
+json::object console_schema()
+{
+    return schema::array("What the page, its frames and its workers wrote to the console",
+                         schema::object("",
+                                        {{"level", schema::one_of("", {"log", "debug", "info", "warning", "error"})},
+                                         {"text", schema::string("The message")},
+                                         {"at", schema::string("file:line:column")},
+                                         {"times", schema::typed("integer", "In a row, where more than once")}},
+                                        {"level", "text"}));
+}
+
+json::object uncaught_errors_schema()
+{
+    return schema::array("Errors of scripts that nothing caught",
+                         schema::object("",
+                                        {{"text", schema::string("The error with its stack")},
+                                         {"at", schema::string("file:line:column")},
+                                         {"times", schema::typed("integer", "In a row, where more than once")}},
+                                        {"text"}));
+}
+
+json::object failed_requests_schema()
+{
+    return schema::array("Requests of the page that failed or were answered with an error",
+                         schema::object("",
+                                        {{"url", schema::string("What was asked for")},
+                                         {"status", schema::typed("integer", "HTTP status, from 400 on")},
+                                         {"error", schema::string("Why there was no answer")},
+                                         {"times", schema::typed("integer", "In a row, where more than once")}},
+                                        {"url"}));
+}
+
+json::object event_row(const page_event& event)
+{
+    json::object row;
+    if (event.what == page_event::kind::failed_request) {
+        row["url"] = event.at;
+        if (event.status != 0)
+            row["status"] = event.status;
+        else
+            row["error"] = event.text;
+    } else {
+        if (!event.level.empty()) row["level"] = event.level;
+        row["text"] = event.text;
+        if (!event.at.empty()) row["at"] = event.at;
+    }
+    if (event.times > 1) row["times"] = event.times;
+    return row;
+}
+
+// Nothing where the page was quiet.
+void add_log(json::object& into, const std::vector<page_event>& log)
+{
+    constexpr const char* lists[] = {"console", "uncaught_errors", "failed_requests"};
+    for (const auto& event : log) {
+        auto& list = into[lists[static_cast<int>(event.what)]];
+        if (list.is_null()) list.emplace_array();
+        list.get_array().push_back(event_row(event));
+    }
 }
 
 page_action::kind kind_of(const std::string& name)
@@ -199,6 +261,7 @@ tool_result web_browse_result(browse_result page)
     if (page.truncated) into["truncated"] = true;
     if (page.timed_out) into["timed_out"] = true;
     if (!page.notes.empty()) into["notes"] = json::array(page.notes.begin(), page.notes.end());
+    add_log(into, page.log);
     into["duration_ms"] = page.duration.count();
     if (!page.screenshot || page.screenshot->base64.empty()) return result;
     result.content.push_back(
@@ -238,9 +301,16 @@ bool names_this_machine(std::string_view url)
 constexpr const char* hint_at_sandbox =
     " Where a program of a sandbox serves the page, give its sandbox_id: localhost then means the sandbox.";
 
-awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandboxes pages, tool_context& context,
-                                          web_browse_input input)
+// Programs, and clients of the first Container-MCP, have always been given HTML; a model reads Markdown with less.
+const char* usual_format(const tool_profiles& profiles, const tool_context& context)
 {
+    return context.is_program || profiles.profile_of(context.who) == "seed-a" ? "html" : "markdown";
+}
+
+awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandboxes pages, const tool_profiles& profiles,
+                                          tool_context& context, web_browse_input input)
+{
+    if (input.format.empty()) input.format = usual_format(profiles, context);
     const auto use = lead_inside(pages, context, input);
     const bool lacks_sandbox = use == nullptr && pages.sandboxes != nullptr && names_this_machine(input.url);
     for (auto& step : input.steps) {
@@ -262,7 +332,7 @@ awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandbox
     co_return web_browse_result(std::move(page));
 }
 
-tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages)
+tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages, const tool_profiles& profiles)
 {
     return make_tool<web_browse_input>(
         {.about = {.name = "web_browse",
@@ -280,8 +350,12 @@ tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages)
                         {"truncated", schema::boolean("The content was cut")},
                         {"timed_out", schema::boolean("The time was over before the page came to rest")},
                         {"notes",
-                         schema::array("What else happened: dialogs, downloads, windows, requests that were refused",
+                         schema::array("What else happened: dialogs, downloads, windows, requests that were refused, "
+                                       "and in short what the page wrote to its console and failed at",
                                        schema::string(""))},
+                        {"console", console_schema()},
+                        {"uncaught_errors", uncaught_errors_schema()},
+                        {"failed_requests", failed_requests_schema()},
                         {"images", images_schema()},
                         {"duration_ms", schema::typed("number", "Wall time", rule::between(0, 1e9))}},
                        {"content", "url", "title", "success", "error"}),
@@ -290,7 +364,7 @@ tool_owner make_web_browse(web_browser& browser, pages_of_sandboxes pages)
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = true},
                    .keeps_to_network = true},
          .input = web_browse_fields(),
-         .process = std::bind_front(process_web_browse, std::ref(browser), pages),
+         .process = std::bind_front(process_web_browse, std::ref(browser), pages, std::cref(profiles)),
          .obstacle = browser.obstacle()});
 }
 
@@ -301,7 +375,7 @@ void add_web_tools(tool_registry& registry, web_searcher& searcher, web_scraper&
 {
     registry.add(make_web_search(searcher));
     registry.add(make_web_scrape(scraper));
-    registry.add(make_web_browse(browser, pages));
+    registry.add(make_web_browse(browser, pages, registry.profiles()));
 }
 
 }  // namespace cmcp

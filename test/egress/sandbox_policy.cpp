@@ -120,3 +120,16 @@ TEST_CASE("a network that asks leaves to its user what the operator allows and i
     CHECK(policy.judge(read_host("git.test")).asks);
     CHECK_FALSE(sandbox_rules({"a.test"}, {"*"}).judge(read_host("b.test"), 443).asks);
 }
+
+TEST_CASE("an address of the web in a list of hosts is refused with the host to write in its place")
+{
+    for (const auto& [address, meant] : {std::pair("http://github.com/", "write github.com."),
+                                         std::pair("https://api.github.com:8443/v3?x", "write api.github.com:8443."),
+                                         std::pair("!https://", "write example.com.")})
+        try {
+            egress_entry::parse(address);
+            FAIL(address);
+        } catch (const std::invalid_argument& refused) {
+            CHECK(has(refused.what(), meant));
+        }
+}

@@ -66,3 +66,21 @@ TEST_CASE("a package that the sandbox's own package.json needs and that was not 
           "The packages of the sandbox need @own/chalk, too, in a version that is not there: name it in "
           "package_names as well.");
 }
+
+TEST_CASE("the output of a failed installation is its last lines, without the frames of tracebacks")
+{
+    CHECK(telling_end("Collecting one\nERROR: No matching distribution found for one\n") ==
+          "Collecting one\nERROR: No matching distribution found for one\n");
+    const std::string traceback =
+        "ERROR: Exception:\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\n    g()\n\n"
+        "  File \"b.py\", line 2, in g\n    raise KeyError\nKeyError: 'x'\nafter it\n";
+    CHECK(telling_end(traceback) == "[5 lines are left out]\nERROR: Exception:\nKeyError: 'x'\nafter it\n");
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += "line " + std::to_string(i) + std::string(1000, 'x') + "\n";
+    const auto last = telling_end(many);
+    CHECK(last.starts_with("[970 lines are left out]\nline 970"));
+    CHECK(last.size() < 10'000);
+    CHECK(last.find("line 999") != std::string::npos);
+    CHECK(telling_end("").empty());
+    CHECK(telling_end("Traceback (most recent call last):\n  File \"a.py\"") == "[2 lines are left out]\n");
+}

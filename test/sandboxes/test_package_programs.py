@@ -101,11 +101,11 @@ class Fetcher(unittest.TestCase):
         self.assertEqual(self.peer.socket.recv(100), b"")
 
 
-def wheel(name, version, text=""):
+def wheel(name, version, text="", needs=()):
     content, record = io.BytesIO(), []
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(content, "w") as archive:
-        for path, part in ((f"{name}.py", text), (f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"),
+        for path, part in ((f"{name}.py", text), (f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(f"Requires-Dist: {each}\n" for each in needs)),
                            (f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")):
             digest = base64.urlsafe_b64encode(hashlib.sha256(part.encode()).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(part)}")
@@ -151,17 +151,22 @@ class Installer(unittest.TestCase):
                                capture_output=True, text=True, check=True)
         self.site = pathlib.Path(place.stdout.strip())
 
-    def install(self, mode, words, archive=b"", until=None, first=""):
-        """`until`: the server's end of the channel is closed when it is true; `first`: code before that of the program."""
+    def install(self, words, archive=None, until=None, first=""):
+        """`archive`: what was fetched; None: nothing is. `until`: the server's end of the channel is closed when it is true; `first`: code before that
+        of the program. `self.asked`: the program asked for what is lacking."""
         with tempfile.TemporaryFile() as result:
             peer = embedded.Peer()
             self.addCleanup(peer.socket.close)
-            run = embedded.Run(first + embedded.program("packages/package_installer.py"), [mode, *words], {3: peer.theirs.fileno(), 4: result.fileno()},
+            run = embedded.Run(first + embedded.program("packages/package_installer.py"), words, {3: peer.theirs.fileno(), 4: result.fileno()},
                                {"HOME": str(self.home), "PATH": f"{self.home}/.local/bin:/usr/bin:/bin", "NODE_PATH": "x",
                                 "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_CONFIG_FILE": "/dev/null"}, self.home)
             self.addCleanup(run.end)
             peer.theirs.close()
-            peer.socket.sendall(archive)
+            self.asked = peer.socket.recv(1) == b"f"
+            if archive is None:
+                peer.socket.close()
+            elif self.asked:
+                peer.socket.sendall(archive)
             if until:
                 end = time.monotonic() + embedded.PATIENCE
                 while not until() and time.monotonic() < end:
@@ -171,13 +176,13 @@ class Installer(unittest.TestCase):
             result.seek(0)
             return code, json.loads(result.read() or b"null"), run
 
-    def pip(self, mode, *names, archive=b"", first=""):
+    def pip(self, *names, archive=None, first=""):
         words = "pip install --user --no-index --only-binary :all: --disable-pip-version-check --no-warn-script-location --".split()
-        return self.install(mode, words + list(names), archive, first=first)
+        return self.install(words + list(names), archive, first=first)
 
     def test_npm_gets_the_cache_and_nothing_of_the_callers_and_its_new_packages_are_told(self):
         archive = packed({"./_cacache/a": b"1", "../evil": b"2", "/evil": b"3", "a/../../evil": b"4"}, [("_cacache/b", "/etc")])
-        code, report, _ = self.install("fetched", [embedded.PYTHON, "-I", "-c", NPM], archive)
+        code, report, _ = self.install([embedded.PYTHON, "-I", "-c", NPM], archive)
         self.assertEqual((code, report), (3, {"before": {}, "after": {"npm:@here/one": "1.5"}}))
         seen = json.loads((self.home / "seen.json").read_text())
         self.assertEqual(seen, {"path": "/usr/bin:/bin", "node": None, "cache": ["_cacache"]})
@@ -185,32 +190,50 @@ class Installer(unittest.TestCase):
         self.assertFalse((self.home / "evil").exists() or (self.home.parent / "evil").exists())
 
     def test_an_archive_that_is_cut_off_installs_nothing(self):
-        code, report, run = self.install("fetched", [embedded.PYTHON, "-I", "-c", NPM], packed({"a": bytes(3000)})[:1000], until=lambda: True)
+        code, report, run = self.install([embedded.PYTHON, "-I", "-c", NPM], packed({"a": bytes(3000)})[:1000], until=lambda: True)
         self.assertNotEqual(code, 0)
         self.assertIsNone(report)
         self.assertFalse((self.home / "seen.json").exists(), run.err)
 
     def test_an_installation_ends_with_the_server(self):
         waits = "import os, time; open('begun', 'w'); parent = os.getppid()\nwhile os.getppid() == parent: time.sleep(0.005)"
-        code, report, _ = self.install("fetched", [embedded.PYTHON, "-I", "-c", waits], packed({"a": b"1"}), (self.home / "begun").exists)
+        code, report, _ = self.install([embedded.PYTHON, "-I", "-c", waits], packed({"a": b"1"}), (self.home / "begun").exists)
         self.assertEqual((code, report), (1, None))
 
     @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
     def test_pip_installs_what_was_fetched_and_upgrades_what_is_there(self):
-        code, report, run = self.pip("fetched", "greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}))
+        code, report, run = self.pip("greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}))
         self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
-        code, report, run = self.pip("fetched", "greeter>=2", archive=packed({"./greeter-2.0-py3-none-any.whl": wheel("greeter", "2.0")}))
+        code, report, run = self.pip("greeter>=2", archive=packed({"./greeter-2.0-py3-none-any.whl": wheel("greeter", "2.0")}))
         self.assertEqual((code, report), (0, {"before": {"greeter": "1.0"}, "after": {"greeter": "2.0"}}), run.err)
         self.assertEqual([each.name for each in self.site.glob("*.dist-info")], ["greeter-2.0.dist-info"])
 
     @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
-    def test_pip_without_files_is_content_with_what_is_there_and_silent_where_that_does_not_do(self):
-        code, report, run = self.pip("there", "greeter")
-        self.assertEqual((code == 0, report["after"], run.out, run.err), (False, {}, "", ""))
-        self.pip("fetched", "greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}))
-        code, report, run = self.pip("there", "greeter")
-        self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
-        self.assertIn("already satisfied", run.out)
+    def test_pip_is_content_with_what_is_there_and_the_program_is_silent_where_nothing_was_fetched(self):
+        code, report, run = self.pip("greeter")
+        self.assertEqual((self.asked, code, report, run.out, run.err), (True, 1, None, "", ""))
+        needs = wheel("greeter", "1.0", needs=("helper>=2", 'absent; python_version < "3"', 'other; extra == "more"'))
+        self.pip("greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": needs, "./helper-2.0-py3-none-any.whl": wheel("helper", "2.0")}))
+        for names in (["greeter"], ["greeter==1.0", "Helper >= 1, < 3"]):
+            code, report, run = self.pip(*names)
+            self.assertEqual((self.asked, code, report["after"]), (False, 0, {"greeter": "1.0", "helper": "2.0"}), run.err)
+            self.assertIn("already satisfied", run.out)
+        for name in ("greeter==2.0", "greeter[more]", "absent"):
+            with self.subTest(name=name):
+                self.pip(name)
+                self.assertTrue(self.asked)
+        next(self.site.glob("helper-*")).joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: helper\nVersion: 1.0\n")
+        self.pip("greeter")
+        self.assertTrue(self.asked)             # what it needs is not there any more
+
+    @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
+    def test_what_the_metadata_of_the_caller_say_ends_no_installation(self):
+        self.site.joinpath("loop-1.0.dist-info").mkdir(parents=True)
+        for text in ("Requires-Dist: loop\nRequires-Dist: loop[a]\n", "Requires-Dist: no requirement !!\n", "Version: never\n"):
+            with self.subTest(text=text):
+                self.site.joinpath("loop-1.0.dist-info", "METADATA").write_text(f"Metadata-Version: 2.1\nName: loop\nVersion: 1.0\n{text}")
+                _, _, run = self.pip("loop")
+                self.assertNotIn("Traceback", run.err)
 
     @unittest.skipUnless(HAS_PIP, "not tested: pip is not installed")
     def test_packages_that_are_spread_over_folders_do_not_disturb_pip(self):
@@ -220,7 +243,7 @@ class Installer(unittest.TestCase):
         about.mkdir(parents=True)
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: spread\nVersion: 1.0\n")
         (about / "namespace_packages.txt").write_text("encodings\njson\n")
-        code, report, run = self.pip("fetched", "greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}),
+        code, report, run = self.pip("greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}),
                                      first=f"import json, sys\nsys.path.append({str(machine)!r})\n")
         self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
 
@@ -238,9 +261,9 @@ class Installer(unittest.TestCase):
         shown = subprocess.run([embedded.PYTHON, "-c", ""], env={"HOME": str(self.home)}, check=True)
         self.assertTrue((self.home / "planted").exists(), shown)       # an ordinary Python would run them
         (self.home / "planted").unlink()
-        code, report, run = self.pip("fetched", "greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}))
+        code, report, run = self.pip("greeter", archive=packed({"./greeter-1.0-py3-none-any.whl": wheel("greeter", "1.0")}))
         self.assertEqual((code, report["after"]), (0, {"greeter": "1.0"}), run.err)
-        self.pip("there", "absent")
+        self.pip("absent")
         self.assertFalse((self.home / "planted").exists(), (self.home / "planted").read_text() if (self.home / "planted").exists() else "")
 
 

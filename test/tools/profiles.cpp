@@ -58,13 +58,14 @@ TEST_CASE("the profiles show the tools of their purpose, and none that there is 
 {
     system_stage s(with_all_tools());
     choose_tools(s.registry, s.config);
-    CHECK(listed(s, {}).size() == s.registry.all().size());
+    CHECK(listed(s, {}).size() == s.registry.all().size() - 2);  // but for those of `discover`
     CHECK(listed(s, with_profile("all")) == listed(s, {}));
     CHECK(listed(s, with_profile("seed-b")) ==
           std::vector<std::string>{"initialize_sandbox", "execute_code", "stop_sandbox"});
     CHECK(listed(s, with_profile("seed-a")).size() == 11);
     CHECK(listed(s, with_profile("seed-c")).size() == 7);
     CHECK(listed(s, with_profile("interpreter")).size() == 9);
+    CHECK(listed(s, with_profile("discover")) == std::vector<std::string>{"search_tools", "call_tool"});
     const auto agent = listed(s, with_profile("agent"));
     CHECK(agent.size() == 14);
     for (const char* name : {"execute_terminal_command", "execute_python_code", "file_read", "view_file", "job_poll",
@@ -81,7 +82,8 @@ TEST_CASE("TOOLS takes names, patterns and profiles, and refuses what means noth
     CHECK(listed(s, {}) == std::vector<std::string>{"file_read", "initialize_sandbox", "execute_code", "stop_sandbox",
                                                     "job_poll", "job_list", "job_kill"});
     config.tools = {"file_raed"};
-    CHECK(refusal(config).find("\"file_raed\"; the profiles are agent, all, interpreter, seed-a, seed-b, seed-c") !=
+    CHECK(refusal(config).find(
+              "\"file_raed\"; the profiles are agent, all, discover, interpreter, seed-a, seed-b, seed-c") !=
           std::string::npos);
     config.tools = {"web_*"};
     config.enable_web = false;
@@ -98,7 +100,7 @@ TEST_CASE("MCP_AUTH_PROFILES gives the callers of a token their profile")
     caller anna;
     anna.principal = "anna";
     CHECK(listed(s, anna).size() == 3);
-    CHECK(listed(s, {}).size() == s.registry.all().size());
+    CHECK(listed(s, {}).size() == s.registry.all().size() - 2);  // but for those of `discover`
     config.auth_profiles = {{"anna", "agents"}};
     CHECK(refusal(config).find("no profile agents; the profiles are agent, all") != std::string::npos);
     config.auth_profiles = {{"ben", "agent"}};
@@ -147,4 +149,6 @@ TEST_CASE("instructions speak of the tools that are shown, in at most 200 words"
     CHECK(agent.starts_with("You have a sandbox. execute_terminal_command, execute_python_code and file_* work in it"));
     const auto seed_b = instructions_for(s.registry, with_profile("seed-b"));
     CHECK(seed_b.find("create_sandbox") == std::string::npos);
+    CHECK(instructions_for(s.registry, with_profile("discover")).starts_with("search_tools finds"));
+    CHECK(all.find("search_tools") == std::string::npos);
 }

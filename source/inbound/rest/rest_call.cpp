@@ -11,6 +11,7 @@
 #include "jsonrpc/json_size.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/arguments/long_arguments.hpp"
+#include "mcp/call_by_name.hpp"
 #include "mcp/client_meta.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
@@ -241,8 +242,25 @@ awaitable<> refuse_call(exchange& x, std::string name, json::object arguments, h
     co_await x.reply(std::move(refusal));
 }
 
+namespace {
+
+// A call of call_tool is refused, or not, as the call of the tool that it names.
+void unwrap(const tool_registry& tools, std::string& name, json::object& arguments)
+{
+    if (name != call_tool_name) return;
+    json::object params(arguments.storage());
+    params["name"] = name;
+    params["arguments"] = std::move(arguments);
+    mean_named_tool(tools, params);
+    name = params.at("name").as_string();
+    arguments = std::move(params.at("arguments").as_object());
+}
+
+}  // namespace
+
 awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments)
 {
+    if (!code_of(x.request())) unwrap(core.tools(), name, arguments);
     auto refusal = refuse(core, config, name, x.request());
     std::string misfit;
     if (!refusal && x.request().read_body)

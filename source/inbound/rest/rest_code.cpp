@@ -52,8 +52,8 @@ std::vector<tool_for_code> own_tools(const http_request& request, const code_sou
     std::vector<tool_for_code> all;
     for (const auto& each : from.core.tools().all()) {
         const auto& tool = each->definition();
-        if (!tool.for_code_alone && request.who->scopes.covers(tool.needs) && means(from.config, tool) &&
-            overreach(tool, *request.who->code).empty())
+        if (!tool.for_code_alone && !tool.leads_to_others && request.who->scopes.covers(tool.needs) &&
+            means(from.config, tool) && overreach(tool, *request.who->code).empty())
             all.push_back(std::make_shared<const json::object>(described_to_code(tool)));
     }
     return all;
@@ -116,7 +116,7 @@ std::optional<http_reply> refusal_from_code(const code_sources& from, const http
                                             const std::string& name)
 {
     const tool* const own = from.core.tools().find(name);
-    if (own != nullptr && !own->definition().for_code_alone) {
+    if (own != nullptr && !own->definition().for_code_alone && !own->definition().leads_to_others) {
         const auto& tool = own->definition();
         if (!means(from.config, tool)) return not_among(name, tool.annotations.open_world);
         if (const auto why = overreach(tool, *request.who->code); !why.empty()) return error_reply(403, why);

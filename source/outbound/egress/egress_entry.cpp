@@ -12,9 +12,17 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-[[noreturn]] void refuse(std::string_view text, const char* why)
+[[noreturn]] void refuse(std::string_view text, const std::string& why)
 {
     throw std::invalid_argument("\"" + std::string(text) + "\" " + why);
+}
+
+// What was meant by an address whose scheme ends there.
+std::string example_of(std::string_view address, std::size_t scheme)
+{
+    const auto rest = address.substr(scheme + 3);
+    const auto host = rest.substr(0, rest.find_first_of("/?#"));
+    return "write " + std::string(host.empty() ? "example.com" : host) + ".";
 }
 
 unsigned number_to(std::string_view digits, unsigned most, std::string_view whole, const char* why)
@@ -86,6 +94,8 @@ egress_entry egress_entry::parse(std::string_view text)
         rest.remove_prefix(1);
     }
     if (rest.empty()) refuse(text, "names no host.");
+    if (const auto scheme = rest.find("://"); scheme != std::string_view::npos)
+        refuse(text, "is an address of the web, and an entry names a host alone: " + example_of(rest, scheme));
     entry.port = take_port(rest, text);
     if (rest == "*") return entry;
     const bool below = rest.starts_with("*.");

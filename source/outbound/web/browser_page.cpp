@@ -14,6 +14,7 @@ constexpr std::size_t most_notes = 20;
 constexpr std::size_t most_frames = 30;
 constexpr std::size_t longest_quote = 200;
 constexpr int times_to_try = 4;
+constexpr int frames_of_stack = 4;
 constexpr auto after_action = std::chrono::seconds(5);
 
 std::string quoted(const std::string& text)
@@ -73,6 +74,9 @@ awaitable<> browser_page::prepare()
     connection_->send(session_, "Emulation.setDeviceMetricsOverride", std::move(size));
     connection_->send(session_, "Runtime.runIfWaitingForDebugger", {});
     connection_->send(session_, "Page.setLifecycleEventsEnabled", {{"enabled", true}});
+    connection_->send(session_, "Runtime.enable", {});
+    connection_->send(session_, "Runtime.setMaxCallStackSizeToCapture", {{"size", frames_of_stack}});
+    connection_->send(session_, "Log.enable", {});
     co_await command("Page.enable", json::object());
 }
 
@@ -113,8 +117,17 @@ awaitable<std::string> browser_page::navigate(std::string url)
 
 bool browser_page::main_frame(const json::object& params) const { return text_of(params, "frameId") == frame_; }
 
+// A page may write without end; the browser is told to keep it to itself.
+void browser_page::stop_log_when_flooded()
+{
+    if (!log_.is_flooded() || !std::exchange(logs_, false)) return;
+    connection_->send(session_, "Runtime.disable", {});
+    connection_->send(session_, "Log.disable", {});
+}
+
 void browser_page::hear(const std::string& method, const json::object& params)
 {
+    if (log_.hear(method, params)) return stop_log_when_flooded();
     if (method == "Page.lifecycleEvent")
         hear_lifecycle(params);
     else if (method == "Page.javascriptDialogOpening")

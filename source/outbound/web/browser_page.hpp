@@ -3,6 +3,7 @@
 #include "async/asio.hpp"
 #include "async/event.hpp"
 #include "web/devtools_connection.hpp"
+#include "web/page_log.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -84,10 +85,12 @@ public:
 
     bool crashed() const { return !gone_.empty(); }
     const std::deque<std::string>& notes() const { return notes_; }  ///< events that the caller should know
-    const std::string& download() const { return download_; }        ///< address of a refused download; empty: none
+    const page_log& log() const { return log_; }
+    const std::string& download() const { return download_; }  ///< address of a refused download; empty: none
 
 private:
     void hear(const std::string& method, const json::object& params);
+    void stop_log_when_flooded();
     void hear_lifecycle(const json::object& params);
     void hear_dialog(const json::object& params);
     void note_window(const std::string& url);
@@ -116,6 +119,8 @@ private:
     std::int64_t world_ = 0;  // 0: none in this document yet
     std::deque<std::string> notes_;
     std::string download_;
+    page_log log_;
+    bool logs_ = true;
 };
 
 }  // namespace cmcp

@@ -3,11 +3,13 @@
 #include "async/event.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "web/page_log.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -18,6 +20,26 @@ constexpr std::size_t longest_on_loop = 4096;  // bytes; longer messages are par
 constexpr std::size_t most_in_a_row = 64;      // messages, before others have their turn
 constexpr std::size_t most_unsent = 1000;      // commands that the browser does not read
 constexpr std::size_t most_read = 128 * 1024;
+constexpr std::size_t longest_event = 64 * 1024;  // of those whose length a page chooses
+constexpr std::size_t longest_end = 200;          // of a message; its last member names the session
+
+bool is_of_page(std::string_view message)
+{
+    return message.starts_with(R"({"method":"Runtime.)") || message.starts_with(R"({"method":"Log.)");
+}
+
+// What stands for an event that was too long, of which this is the end. Quotes within texts of the page are escaped.
+std::string unread(std::string_view end)
+{
+    constexpr std::string_view member = R"("sessionId":")";
+    const auto begin = end.rfind(member);
+    json::object event{{"method", unread_event}};
+    if (begin != std::string_view::npos) {
+        end.remove_prefix(begin + member.size());
+        event["sessionId"] = end.substr(0, end.find('"'));
+    }
+    return jsonrpc::write_json(event);
+}
 
 }  // namespace
 
@@ -72,12 +94,28 @@ awaitable<std::string> devtools_connection::read_messages()
         auto space = asio::buffer(read_);
         auto [error, length] = co_await socket_.async_read_some(space, as_tuple);
         if (error) co_return std::string();
-        const std::string_view bytes(read_.data(), length);
-        const auto whole = bytes.rfind('\0') + 1;  // npos + 1 is 0
-        held_.append(bytes.substr(0, whole == 0 ? length : whole));
-        if (held_.size() > longest_) throw devtools_closed("the browser sent a message that is too long");
-        if (whole != 0) co_return std::exchange(held_, std::string(bytes.substr(whole)));
+        auto messages = take_bytes({read_.data(), length});
+        if (!messages.empty()) co_return messages;
     }
+}
+
+std::string devtools_connection::take_bytes(std::string_view bytes)
+{
+    if (passes_over_) {
+        const auto rest = bytes.substr(0, bytes.find('\0'));
+        held_.append(rest);
+        held_.erase(0, held_.size() - std::min(held_.size(), longest_end));
+        if (rest.size() == bytes.size()) return {};
+        bytes.remove_prefix(rest.size());
+        held_ = unread(held_);
+        passes_over_ = false;
+    }
+    const auto whole = bytes.rfind('\0') + 1;  // npos + 1 is 0
+    held_.append(bytes.substr(0, whole == 0 ? bytes.size() : whole));
+    if (held_.size() > longest_) throw devtools_closed("the browser sent a message that is too long");
+    if (whole != 0) return std::exchange(held_, std::string(bytes.substr(whole)));
+    passes_over_ = held_.size() > longest_event && is_of_page(held_);
+    return {};
 }
 
 awaitable<std::vector<json::object>> devtools_connection::parse(std::string text)

@@ -28,7 +28,9 @@ struct devtools_error : std::runtime_error {
 /// The conversation with one browser in the Chrome DevTools protocol, as --remote-debugging-pipe carries it: JSON, each
 /// message ended by a NUL byte. Commands and their answers, events by session ("flat" sessions; the empty one is
 /// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls. Long messages are
-/// parsed on the pool, and other work has its turn between messages that come in a row.
+/// parsed on the pool, and other work has its turn between messages that come in a row. Of an event whose length a page
+/// chooses, such as what it writes to its console, no more than a bound is read; a longer one comes as unread_event of
+/// its session.
 class devtools_connection : public std::enable_shared_from_this<devtools_connection> {
 public:
     using stream = asio::local::stream_protocol::socket;
@@ -70,7 +72,8 @@ private:
 
     std::uint64_t post(const std::string& session, std::string_view method, json::object params);
     void flush();
-    awaitable<std::string> read_messages();  ///< at least one, whole; empty: the stream ended
+    awaitable<std::string> read_messages();          ///< at least one, whole; empty: the stream ended
+    std::string take_bytes(std::string_view bytes);  ///< the messages that are whole by them
     awaitable<std::vector<json::object>> parse(std::string text);
     awaitable<> take_all(std::vector<json::object> messages);
     void take(json::object message);
@@ -81,8 +84,9 @@ private:
     blocking_pool& pool_;
     std::string principal_;
     std::size_t longest_;
-    std::vector<char> read_;  // as it came
-    std::string held_;        // of a message that is not whole yet
+    std::vector<char> read_;    // as it came
+    std::string held_;          // of a message that is not whole yet
+    bool passes_over_ = false;  // that message is too long an event: held_ is its end so far
     std::string closed_because_ = "the browser is not running";
     std::map<std::uint64_t, std::shared_ptr<question>> questions_;
     std::map<std::string, event_handler> handlers_;

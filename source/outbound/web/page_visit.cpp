@@ -42,6 +42,16 @@ void fill_result(const json::object& extract, const browse_request& request, bro
     if (!request.selector.empty()) result.matches = extract.at("matches").to_number<std::size_t>();
 }
 
+// Which the browser asks for where a page names no icon.
+std::string icon_of(const std::string& page)
+{
+    try {
+        return web_url::parse(page).origin() + "/favicon.ico";
+    } catch (const bad_url&) {
+        return {};
+    }
+}
+
 // A malformed selector is refused before anything is loaded.
 awaitable<> check_selectors(browser_page& page, const browse_request& request)
 {
@@ -119,6 +129,7 @@ void page_visit::conclude()
     }
     if (result_.error.empty() && result_.status >= 400) result_.error = http_sentence(result_.url, result_.status);
     for (auto& sentence : refusal_notes(*ticket_, result_.error)) result_.notes.push_back(std::move(sentence));
+    if (page_) conclude_log();
     if (shows_nothing()) result_.notes.push_back(no_text);
     if (result_.matches == std::size_t{0})
         result_.notes.push_back("No element matches selector \"" + request_.selector +
@@ -129,6 +140,29 @@ void page_visit::conclude()
     if (result_.screenshot && result_.screenshot->base64.empty())
         result_.notes.push_back("The screenshot is too large to be sent.");
     result_.success = result_.error.empty();
+}
+
+// The page itself is no request of its own, nor is the icon that the browser looks for, and what the guard refused is
+// among the notes in a sentence: its answer is none of the server's.
+void page_visit::conclude_log()
+{
+    using kind = page_event::kind;
+    const std::string icon = icon_of(result_.url);
+    std::vector<page_event> telling;
+    for (auto event : page_->log().events()) {
+        const bool is_request = event.what == kind::failed_request;
+        if (is_request && (event.at == result_.url || event.at == icon)) continue;
+        const std::string refused = is_request ? refusal_of_request(*ticket_, event.at, event.status) : std::string();
+        if (refused.empty()) {
+            telling.push_back(event);
+        } else {
+            event.text = refused;
+            event.status = 0;
+        }
+        result_.log.push_back(std::move(event));
+    }
+    for (auto& line : page_log_lines(telling, page_->log().left_out(), result_.url))
+        result_.notes.push_back(std::move(line));
 }
 
 // A page that never comes to rest is shown as it is. An action that did not happen is a failure.

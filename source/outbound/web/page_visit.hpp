@@ -40,7 +40,8 @@ struct browse_result {
     std::optional<std::size_t> matches;  ///< of `selector`
     bool truncated = false;
     bool timed_out = false;
-    std::vector<std::string> notes;  ///< dialogs, downloads, windows, requests that were refused
+    std::vector<std::string> notes;  ///< dialogs, downloads, windows, requests that were refused, and `log` in short
+    std::vector<page_event> log;     ///< what the page wrote to its console and failed at
     std::optional<browser_screenshot> screenshot;
     std::chrono::milliseconds duration{0};
 };
@@ -80,6 +81,7 @@ private:
     awaitable<> notice_refusal();
     std::size_t longest_extract() const;
     void conclude();
+    void conclude_log();
     void conclude_late();
     bool shows_nothing() const;
 

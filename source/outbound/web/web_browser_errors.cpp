@@ -91,6 +91,18 @@ std::string refusal_of_page(const egress_ticket& ticket, const std::string& url,
     }
 }
 
+// Through a tunnel the guard answers without a status that the page sees.
+std::string refusal_of_request(const egress_ticket& ticket, const std::string& url, int status)
+{
+    if (status != 0) return refusal_of_page(ticket, url, status);
+    try {
+        const web_url wanted = web_url::parse(url);
+        return latest_refusal(ticket, wanted.who.name, wanted.port);
+    } catch (const bad_url&) {
+        return {};
+    }
+}
+
 std::string http_sentence(const std::string& url, int status)
 {
     std::string sentence = url + " answered " + std::to_string(status) + ": ";

@@ -15,6 +15,9 @@ std::string navigation_sentence(std::string_view error, const std::string& url, 
 /// Why the page that is shown is the guard's own answer in place of it; empty: it is not.
 std::string refusal_of_page(const egress_ticket& ticket, const std::string& url, int status);
 
+/// Why the guard did not let a request of the page through; empty: it did.
+std::string refusal_of_request(const egress_ticket& ticket, const std::string& url, int status);
+
 /// A sentence for an error status of the server, whose page is in the content all the same.
 std::string http_sentence(const std::string& url, int status);
 

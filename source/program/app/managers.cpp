@@ -217,6 +217,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     if (config.enable_web)
         add_web_tools(registry, all.web->searcher, all.web->scraper, *all.browser,
                       {all.shown.get(), all.shown ? all.sandboxes.get() : nullptr});
+    add_discovery_tools(registry);
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
     add_sandbox_tools(registry, *all.sandboxes, *all.shown, config);

@@ -1,6 +1,6 @@
 #include "mcp/needed_scopes.hpp"
 
-#include "jsonrpc/read_object.hpp"
+#include "mcp/call_by_name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ scope_set needed_by(const tool_registry& tools, const jsonrpc::request& call)
     const auto begins = [method](std::string_view start) { return method.starts_with(start); };
     if (std::any_of(reading.begin(), reading.end(), begins)) return scope::read;
     if (method != "tools/call") return {};
-    const auto* called = tools.find(view_of(call.params, "name"));
+    const auto* called = tool_in(tools, call.params);
     return called == nullptr ? scope_set() : scope_set(called->definition().needs);
 }
 

@@ -38,13 +38,13 @@ constexpr std::array<std::string_view, 6> sentences{"error", "message", "hint", 
 constexpr std::string_view late = "late_output";
 
 // The model did not ask for these, or they follow from what it is shown.
-constexpr std::array<std::string_view, 21> unsaid{
-    "success",     "duration_ms",      "cpu_ms",           "peak_memory_bytes",
-    "prepared",    "output_uri",       "error_type",       "displays",
-    "images",      "stdout_truncated", "stderr_truncated", "result_is_repr",
-    "rest_uri",    "file_links",       "created",          "ended",
-    "last_used",   "modified",         "files_left_out",   "name_base64",
-    "binary_bytes"};
+constexpr std::array<std::string_view, 24> unsaid{
+    "success",      "duration_ms",      "cpu_ms",           "peak_memory_bytes",
+    "prepared",     "output_uri",       "error_type",       "displays",
+    "images",       "stdout_truncated", "stderr_truncated", "result_is_repr",
+    "rest_uri",     "file_links",       "created",          "ended",
+    "last_used",    "modified",         "files_left_out",   "name_base64",
+    "binary_bytes", "console",          "uncaught_errors",  "failed_requests"};
 
 // What kernels keep of what they showed: its text and its images are in the answer.
 constexpr std::string_view shown_by_kernels = ".displays/";

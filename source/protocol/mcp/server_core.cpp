@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "audit/sink.hpp"
+#include "mcp/call_by_name.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
 #include "mcp/legacy/legacy_channel.hpp"
@@ -92,6 +93,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from, const std::string& payer)
     {
         auto& rules = rules_of(incoming, from);
+        if (incoming.method == "tools/call" && !from.code) mean_named_tool(offered.tools, incoming.params);
         const auto no_message = std::move(incoming.refusal);
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();

@@ -55,7 +55,9 @@ struct tool_definition {
     unnamed_subject about = unnamed_subject::none;
     bool keeps_to_network = false;  ///< code in a sandbox reaches by it what the sandbox's own network reaches
     bool for_code_alone = false;    ///< only programs of sandboxes know it
-    std::string size_argument{};    ///< the argument that asks for bytes of the result, beside max_output; empty: none
+    bool leads_to_others =
+        false;  ///< by it other tools are found or called; listed where a profile names it, and not known to code
+    std::string size_argument{};  ///< the argument that asks for bytes of the result, beside max_output; empty: none
 };
 
 /// How a call ended. `structured` is sent as structuredContent and, where `content` has no text, also as text in front

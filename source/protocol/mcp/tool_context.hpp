@@ -20,6 +20,7 @@ struct tool_context {
     std::size_t result_limit = 24 << 10;  ///< bytes of JSON that the result may have; more is shortened
     blocking_pool* pool = nullptr;        ///< for work on large data; null: none
     bool reads_jobs = false;              ///< a client that is shown job_poll: its call may be answered with a job
+    bool is_program = false;              ///< a program reads the result, not a model
 };
 
 }  // namespace cmcp

@@ -361,6 +361,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     call.context->result_limit = limit;
     call.context->pool = offered.pool.lock().get();
     call.context->reads_jobs = reads_jobs(offered, call);
+    call.context->is_program = call.is_program;
     if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
     auto result = co_await result_of(wanted, call, std::move(arguments));
     const auto& list = wanted.definition().gathers;

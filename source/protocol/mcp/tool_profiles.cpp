@@ -32,26 +32,36 @@ bool tool_profiles::means(std::string_view word, std::string_view tool) const
     return std::any_of(tools.begin(), tools.end(), [tool](const auto& each) { return fits_star_pattern(each, tool); });
 }
 
-const std::string* tool_profiles::profile_of(const caller& who) const
+std::string_view tool_profiles::profile_of(const caller& who) const
 {
-    if (const auto named = known_.find(who.profile); named != known_.end()) return &named->first;
+    if (knows(who.profile)) return who.profile;
     const auto own = of_principal_.find(who.principal);
-    return own == of_principal_.end() || !known_.contains(own->second) ? nullptr : &own->second;
+    if (own != of_principal_.end() && knows(own->second)) return own->second;
+    return usual_.size() == 1 && knows(usual_.front()) ? std::string_view(usual_.front()) : std::string_view();
 }
 
 const tool_profiles::words& tool_profiles::words_for(const caller& who) const
 {
-    const auto* profile = profile_of(who);
-    return profile == nullptr ? usual_ : known_.find(*profile)->second;
+    const auto profile = known_.find(profile_of(who));
+    return profile == known_.end() ? usual_ : profile->second;
 }
 
 bool tool_profiles::names_any_of(const caller& who, const words& profiles) const
 {
-    const auto* profile = profile_of(who);
-    const auto is_wanted = [&](const std::string& name) {
+    const auto is_wanted = [&](std::string_view name) {
         return std::find(profiles.begin(), profiles.end(), name) != profiles.end();
     };
-    return profile != nullptr ? is_wanted(*profile) : std::any_of(usual_.begin(), usual_.end(), is_wanted);
+    const auto profile = profile_of(who);
+    return profile.empty() ? std::any_of(usual_.begin(), usual_.end(), is_wanted) : is_wanted(profile);
+}
+
+bool tool_profiles::names(const caller& who, std::string_view tool) const
+{
+    return std::ranges::any_of(words_for(who), [&](const auto& word) {
+        const auto profile = known_.find(word);
+        return word == tool ||
+               (profile != known_.end() && std::ranges::find(profile->second, tool) != profile->second.end());
+    });
 }
 
 bool tool_profiles::shows(const caller& who, std::string_view tool) const

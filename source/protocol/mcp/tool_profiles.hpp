@@ -27,13 +27,18 @@ public:
     bool shows(const caller& who, std::string_view tool) const;
     /// Whether the caller's list of tools is one of these profiles, or names one.
     bool names_any_of(const caller& who, const words& profiles) const;
+
+    /// Whether it shows the tool by its name, and not by a pattern.
+    bool names(const caller& who, std::string_view tool) const;
+
+    /// The profile that the caller is shown; empty: the usual tools are no single profile.
+    std::string_view profile_of(const caller& who) const;
     bool by_principal() const { return !of_principal_.empty(); }
 
     /// Whether a word of a list means this tool.
     bool means(std::string_view word, std::string_view tool) const;
 
 private:
-    const std::string* profile_of(const caller& who) const;  ///< null: the usual tools are shown
     const words& words_for(const caller& who) const;
 
     std::map<std::string, words, std::less<>> known_;

@@ -50,10 +50,13 @@ tool* tool_registry::find(std::string_view name) const
 std::vector<const tool*> tool_registry::listed(const caller& who) const
 {
     std::vector<const tool*> shown;
-    for (const auto& item : tools_)
-        if (!item->definition().for_code_alone && who.scopes.covers(item->definition().needs) &&
-            profiles_.shows(who, item->definition().name))
-            shown.push_back(item.get());
+    for (const auto& item : tools_) {
+        const auto& about = item->definition();
+        if (about.for_code_alone || !who.scopes.covers(about.needs)) continue;
+        const bool is_shown =
+            about.leads_to_others ? profiles_.names(who, about.name) : profiles_.shows(who, about.name);
+        if (is_shown) shown.push_back(item.get());
+    }
     return shown;
 }
 

@@ -16,6 +16,16 @@ constexpr std::size_t most_hosts = 100;
 constexpr std::size_t longest_entry = 260;
 constexpr const char* ask_entry = "?";  // of a record, and never a host
 
+// As much of a list as a sentence takes.
+std::string shown_hosts(const std::vector<std::string>& all)
+{
+    constexpr std::size_t most_shown = 20;
+    const std::vector<std::string> shown(all.begin(),
+                                         all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most_shown)));
+    return joined(shown, ", ") +
+           (all.size() > most_shown ? " and " + std::to_string(all.size() - most_shown) + " more" : "");
+}
+
 // The entries behind the second mark.
 std::vector<std::string_view> answered_part(const std::vector<std::string_view>& entries)
 {
@@ -45,7 +55,8 @@ void sandbox_network::check(const std::string& entry) const
     const host named{read.name, {}};
     const auto verdict = read.port != 0 ? policy.judge(named, read.port) : policy.judge(named);
     if (!verdict.allowed)
-        refuse(entry + " is not among the hosts that sandboxes of this server may reach (SANDBOX_NETWORK_ALLOWED).");
+        refuse(entry + " is not among the hosts that sandboxes of this server may reach: SANDBOX_NETWORK_ALLOWED is " +
+               shown_hosts(config_.sandbox_network_allowed) + ".");
 }
 
 std::string sandbox_network::hosts_of(const caller& who, const std::optional<network_wish>& wish) const

@@ -45,7 +45,7 @@ void add_names(std::vector<std::string>& command, const package_order& order)
 // Wheels are only downloaded. Other packages are built here, where there is nothing of the caller.
 void add_pip_fetch(std::vector<std::string>& command, const package_order& order, const package_index& index)
 {
-    command.insert(command.end(), {order.program, "-I", "-m", "pip", order.source ? "wheel" : "download"});
+    command.insert(command.end(), {"pip", order.source ? "wheel" : "download"});
     add_words(command, order.source ? "--wheel-dir packages" : "--dest packages --only-binary :all:");
     add_words(command, quiet_pip);
     add_words(command, "--retries 1 --timeout 20");
@@ -111,7 +111,10 @@ std::vector<std::string> installing_words(const package_order& order, const pack
 {
     std::vector<std::string> words;
     if (order.kind == package_kind::pip) {
-        add_words(words, "pip install --user --no-warn-script-location --no-index --only-binary :all:");
+        // Whether packages that are there already fit each other is no news of this installation, and takes long to
+        // find out.
+        add_words(words,
+                  "pip install --user --no-warn-script-location --no-warn-conflicts --no-index --only-binary :all:");
         add_words(words, quiet_pip);
     } else {
         add_npm(words, order, index, order.source);

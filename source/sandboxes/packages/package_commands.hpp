@@ -24,12 +24,12 @@ index_address read_index_address(package_kind kind, const std::string& text);
 struct package_order {
     package_kind kind = package_kind::pip;
     std::vector<std::string> names;
-    std::string program;  ///< the Python that has pip, or npm, as a run calls it
+    std::string program;  ///< npm, as a run calls it; pip is part of the run's interpreter
     bool source = false;  ///< also packages that must be built, and scripts of packages
 };
 
-/// The command that puts the packages and what they need into the folder `packages`, in a run that has nothing but the
-/// door to the index (package_door.hpp).
+/// The words of pip, or the command of npm, for package_fetcher, that put the packages and what they need into the
+/// folder `packages`, in a run that has nothing but the door to the index (package_door.hpp).
 std::vector<std::string> fetching_command(const package_order& order, const package_index& index);
 
 /// The words of pip or npm, for package_installer, that install them without any network.

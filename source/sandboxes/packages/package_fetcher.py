@@ -1,4 +1,4 @@
-import http.server, json, os, socket, struct, subprocess, sys, tarfile, threading
+import http.server, json, os, runpy, socket, struct, subprocess, sys, tarfile, threading
 
 link = socket.socket(fileno=os.dup(3))
 os.close(3)
@@ -67,10 +67,28 @@ for target in (from_server, listener.serve_forever):
 door = 'http://127.0.0.1:%d' % listener.server_port
 os.makedirs('tmp')
 os.makedirs('packages')
-environment = dict(os.environ, http_proxy=door, HTTP_PROXY=door, no_proxy='', NO_PROXY='', npm_config_noproxy='', TMPDIR=os.path.abspath('tmp'))
-# npm would tell that packages were added, which is not the sandbox's news yet.
-said = subprocess.DEVNULL if os.path.basename(sys.argv[1]) == 'npm' else None
-status = subprocess.run(sys.argv[1:], env=environment, stdin=subprocess.DEVNULL, stdout=said).returncode
+os.environ.update(http_proxy=door, HTTP_PROXY=door, no_proxy='', NO_PROXY='', npm_config_noproxy='', TMPDIR=os.path.abspath('tmp'))
+
+# In this process, because another Python takes as long to begin as pip works.
+def run_pip(words):
+    sys.argv = words
+    try:
+        runpy.run_module('pip', run_name='__main__', alter_sys=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1 if end.code else 0
+    except ImportError as lacking:
+        print(lacking, file=sys.stderr)
+        return 1
+    return 0
+
+words = sys.argv[1:]
+if words[0] == 'pip':
+    sys.setswitchinterval(0.0005)  # pip waits for the door's threads
+    status = run_pip(words)
+else:
+    # npm would tell that packages were added, which is not the sandbox's news yet.
+    said = subprocess.DEVNULL if os.path.basename(words[0]) == 'npm' else None
+    status = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=said).returncode
 if status == 0:
     with tarfile.open('packages.tar', 'w') as archive:
         archive.add('packages', '.')

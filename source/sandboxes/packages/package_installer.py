@@ -1,4 +1,4 @@
-import contextlib, importlib.metadata, io, json, os, runpy, shutil, site, subprocess, sys, tarfile, tempfile, threading
+import importlib, importlib.metadata, json, os, runpy, shutil, site, socket, subprocess, sys, tarfile, tempfile, threading
 
 HOME = os.path.expanduser('~')
 
@@ -41,8 +41,33 @@ def npm_packages():
 def packages():
     return {**pip_packages(), **npm_packages()}
 
+# What pip would find to be there, without pip, which takes a second to begin. Where this cannot tell, packages are fetched.
+def is_there(text, seen, extra=''):
+    from pip._vendor.packaging.requirements import Requirement
+    wanted = Requirement(text)
+    if wanted.marker and not wanted.marker.evaluate({'extra': extra}):
+        return True
+    found = next(iter(importlib.metadata.distributions(name=wanted.name, path=[site.getusersitepackages(), *sys.path])), None)
+    if not found or not wanted.specifier.contains(found.version, prereleases=True):
+        return False
+    for each in [('', ''), *((extra, extra) for extra in wanted.extras)]:
+        key = (wanted.name.lower(), each[1])
+        if key not in seen:
+            seen.add(key)
+            if not all(is_there(needed, seen, each[1]) for needed in found.requires or []):
+                return False
+    return True
+
+def are_there(names):
+    try:
+        return all(is_there(name, set()) for name in names)
+    except Exception:
+        return False
+
 # The archive comes from a run that could write anything into it, so a name that leads out of the folder is left out.
 def unpack(folder):
+    if not socket.socket(fileno=os.dup(3)).recv(1, socket.MSG_PEEK):
+        os._exit(1)  # nothing was fetched, and the server knows why
     link = os.fdopen(3, 'rb', buffering=0)
     with tarfile.open(fileobj=link, mode='r|') as archive:
         for each in archive:
@@ -63,7 +88,6 @@ def run_pip(words):
     packages_of_caller = site.getusersitepackages()
     sys.path_importer_cache[packages_of_caller] = NoModules()
     sys.path.insert(0, packages_of_caller)
-    os.environ['_PIP_USE_IMPORTLIB_METADATA'] = '1'
     sys.argv = words
     try:
         runpy.run_module('pip', run_name='__main__', alter_sys=True)
@@ -71,14 +95,13 @@ def run_pip(words):
         return end.code if isinstance(end.code, int) else 1 if end.code else 0
     return 0
 
-# pip works on what is there alone; where that does not do, nothing is said, because the packages are fetched then.
-def run_pip_alone(words):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = run_pip(words)
-    if status == 0:
-        sys.stdout.write(said.getvalue())
-    return status
+# While others fetch. Of a pip that has other modules, less is loaded now and the rest later.
+def load_pip():
+    for module in 'cli.main', 'commands.install', 'resolution.resolvelib.resolver', 'metadata.importlib', 'operations.prepare', 'operations.install.wheel':
+        try:
+            importlib.import_module('pip._internal.' + module)
+        except Exception:
+            pass
 
 def run_npm(words):
     # A program that the caller called "node" must not become npm's.
@@ -86,18 +109,24 @@ def run_npm(words):
     environment = {name: value for name, value in os.environ.items() if name != 'NODE_PATH'}
     return subprocess.run(words, env=dict(environment, PATH=':'.join(path)), stdin=subprocess.DEVNULL).returncode
 
-fetched, words = sys.argv[1] == 'fetched', sys.argv[2:]
+words = sys.argv[1:]
+names = words[words.index('--') + 1:] if '--' in words else []
 os.set_inheritable(4, False)
 before = packages()
-if words[0] != 'pip':
-    unpack(HOME + '/.npm')
-    status = run_npm(words)
-elif fetched:
+if words[0] == 'pip' and are_there(names):
+    print('\n'.join('Requirement already satisfied: ' + name for name in names))
+    status = 0
+elif words[0] == 'pip':
+    os.write(3, b'f')
+    os.environ['_PIP_USE_IMPORTLIB_METADATA'] = '1'
+    load_pip()
     os.environ['PIP_FIND_LINKS'] = tempfile.mkdtemp()
     unpack(os.environ['PIP_FIND_LINKS'])
     status = run_pip(words)
 else:
-    status = run_pip_alone(words)
+    os.write(3, b'f')
+    unpack(HOME + '/.npm')
+    status = run_npm(words)
 data = json.dumps({'before': before, 'after': packages()}).encode()
 while data:
     data = data[os.write(4, data):]

@@ -3,9 +3,13 @@
 #include "jsonrpc/json.hpp"
 #include "runs/run_report.hpp"
 #include "sandbox/output_head.hpp"
+#include "text/utf8_text.hpp"
+#include "text/words.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <regex>
+#include <vector>
 
 namespace cmcp {
 
@@ -69,6 +73,27 @@ std::string unnamed_package(const std::string& text)
 }
 
 }  // namespace
+
+std::string telling_end(std::string_view printed)
+{
+    constexpr std::size_t most_lines = 30, longest_line = 300;
+    std::vector<std::string_view> lines;
+    bool in_traceback = false;
+    std::size_t left_out = 0;
+    for (auto line : split(printed, '\n')) {
+        if (line.find_first_not_of(" \r\t") == std::string_view::npos) continue;
+        in_traceback = (in_traceback && line.starts_with(' ')) || line.starts_with("Traceback (most recent call last)");
+        if (in_traceback)
+            ++left_out;
+        else
+            lines.push_back(line);
+    }
+    const auto first = lines.size() - std::min(lines.size(), most_lines);
+    left_out += first;
+    std::string text = left_out > 0 ? "[" + std::to_string(left_out) + " lines are left out]\n" : "";
+    for (auto i = first; i < lines.size(); ++i) text.append(utf8_prefix(lines[i], longest_line)).append("\n");
+    return text;
+}
 
 awaitable<package_origin> default_package_origin(sandbox::backend& backend, sandbox::run_request base,
                                                  package_kind kind)

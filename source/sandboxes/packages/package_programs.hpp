@@ -24,6 +24,10 @@ struct package_origin {
 awaitable<package_origin> default_package_origin(sandbox::backend& backend, sandbox::run_request base,
                                                  package_kind kind);
 
+/// The last lines of what a failed installation printed, which tell why: no frames of Python's tracebacks, and a
+/// bounded number.
+std::string telling_end(std::string_view printed);
+
 /// Why an installation failed and what to do, from what pip or npm printed and what the guard refused; empty: it
 /// worked. `longest`: see ending_sentence().
 std::string package_problem(const run_outcome& run, package_kind kind, const std::deque<egress_refusal>& refusals,

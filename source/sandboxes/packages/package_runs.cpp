@@ -16,17 +16,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace cmcp {
 
 // The Python program that fetches packages: it serves HTTP on a port of the run's own loopback, passes each address
-// that is asked for on through its descriptor 3 (package_door.hpp), and starts the command of its arguments with that
-// port as its proxy. A command that ends well leaves packages.tar.
+// that is asked for on through its descriptor 3 (package_door.hpp), and runs pip with the words, or the command, of its
+// arguments with that port as its proxy. What ends well leaves packages.tar.
 extern const std::string_view package_fetcher;
 
-// The Python program that installs packages in a sandbox: "fetched" with the archive on descriptor 3, or "there"; then
-// the words of pip, or the command of npm. {"before": {name: version}, "after": {…}} goes to descriptor 4.
+// The Python program that installs packages in a sandbox: its arguments are the words of pip, or the command of npm.
+// Where something is lacking, it writes a byte to descriptor 3, gets ready, and reads the archive from there.
+// {"before": {name: version}, "after": {…}} goes to descriptor 4.
 extern const std::string_view package_installer;
 
 namespace {
@@ -54,12 +56,12 @@ private:
 
 bool worked(const sandbox::run_result& end) { return end.why == sandbox::cause::exited && end.exit_code == 0; }
 
-// The runs of an installation count as one.
-void add_earlier(sandbox::run_result& end, const sandbox::run_result& earlier)
+// The runs of an installation count as one. That which installs begins first.
+void add_beside(sandbox::run_result& end, const sandbox::run_result& other)
 {
-    end.wall += earlier.wall;
-    end.cpu += earlier.cpu;
-    end.peak_memory = std::max(end.peak_memory, earlier.peak_memory);
+    end.wall = std::max(end.wall, other.wall);
+    end.cpu += other.cpu;
+    end.peak_memory = std::max(end.peak_memory, other.peak_memory);
 }
 
 // The run that wrote it could also have put a link or a FIFO in its place.
@@ -75,12 +77,11 @@ std::shared_ptr<unique_fd> open_archive(const std::filesystem::path& folder)
 
 // An archive that cannot be read is cut off, which the installer tells. The installer ends with the channel, so that
 // stays open until the installation is over.
-awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::path folder, unique_fd channel)
+awaitable<> hand_over(blocking_pool& pool, std::string owner, std::filesystem::path folder,
+                      asio::posix::stream_descriptor& to)
 {
     auto open = [folder = std::move(folder)] { return open_archive(folder); };
     const auto archive = co_await pool.run(owner, std::move(open));
-    const auto executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor to(executor, channel.release());
     for (std::uint64_t at = 0; *archive;) {
         auto read = [archive, at] { return read_at(archive->get(), at, archive_piece); };
         const auto piece = co_await pool.run(owner, std::move(read));
@@ -100,14 +101,27 @@ unique_fd open_channel(sandbox::run_request& request)
     return std::move(ours);
 }
 
-/// A run, and what talks to it meanwhile.
+/// A run, and what talks to it meanwhile, which may have a run of its own with the same output: both have ended then.
 awaitable<sandbox::run_result> run_beside(sandbox::backend& backend, sandbox::run_request request, awaitable<> other,
                                           output_collector& output)
 {
+    constexpr auto patience = std::chrono::seconds(10);
     const auto executor = co_await asio::this_coro::executor;
     task_group beside(executor);
     beside.spawn("packages", std::move(other));
-    auto end = co_await backend.run(std::move(request), output);
+    sandbox::run_result end;
+    std::exception_ptr failure;
+    try {
+        auto ended = co_await backend.run(std::move(request), output);
+        end = std::move(ended);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    beside.cancel_all();
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    while (beside.size() != 0) co_await beside.wait_idle(patience);
+    co_await asio::this_coro::reset_cancellation_state();
+    if (failure) std::rethrow_exception(failure);
     co_return end;
 }
 
@@ -138,13 +152,11 @@ sandbox::run_request package_runs::fetch_request_in(const package_work& of, cons
     return request;
 }
 
-sandbox::run_request package_runs::install_request(const package_work& of, bool fetched) const
+sandbox::run_request package_runs::install_request(const package_work& of) const
 {
     auto request = runs_.apart(of.where);  // nothing of the sandbox's is beside it
-    std::vector<std::string> words = installing_words(of.order, *of.index);
-    words.insert(words.begin(), fetched ? "fetched" : "there");
     request.argv = python_arguments(python_home::none, runs_.interpreter(of.where), std::string(package_installer),
-                                    std::move(words));
+                                    installing_words(of.order, *of.index));
     request.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");  // those are read-only in a run
     request.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
     request.limits.wall = of.left();
@@ -153,21 +165,38 @@ sandbox::run_request package_runs::install_request(const package_work& of, bool 
     return request;
 }
 
-// pip is asked first whether everything is there, because then nothing needs to be fetched, and no index is needed.
+// The one that installs looks first whether everything is there, because then nothing needs to be fetched, and no index
+// is needed. Else it gets ready while the other one fetches. What failed first is what the caller is told.
 awaitable<sandbox::run_result> package_runs::run(std::shared_ptr<package_work> of, output_collector& output)
 {
-    sandbox::run_result there;
-    if (of->order.kind == package_kind::pip) {
-        there = co_await backend_.run(install_request(*of, false), output);
-        if (there.why != sandbox::cause::exited || there.exit_code == 0) co_return there;
-    }
+    auto request = install_request(*of);
+    auto ours = open_channel(request);
+    const auto fetched = std::make_shared<std::optional<sandbox::run_result>>();
+    auto other = provide(of, std::move(ours), output, fetched);
+    auto end = co_await run_beside(backend_, std::move(request), std::move(other), output);
+    if (!*fetched) co_return end;
+    auto& last = worked(**fetched) ? end : **fetched;
+    add_beside(last, worked(**fetched) ? **fetched : end);
+    co_return std::move(last);
+}
+
+// The installer ends when its channel does.
+awaitable<> package_runs::provide(std::shared_ptr<package_work> of, unique_fd channel, output_collector& output,
+                                  fetch_end end)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    asio::posix::stream_descriptor to(executor, channel.release());
+    char asks = 0;
+    auto into = asio::buffer(&asks, 1);
+    auto [failure, length] = co_await to.async_read_some(into, as_tuple);
+    if (failure) co_return;
     const passing_folder folder(runs_.sandboxes(), of->where.owner);
     auto fetched = co_await fetch(of, folder.path(), output);
-    add_earlier(fetched, there);
-    if (!worked(fetched)) co_return fetched;
-    auto end = co_await install_fetched(of, folder.path(), output);
-    add_earlier(end, fetched);
-    co_return end;
+    *end = std::move(fetched);
+    if (!worked(**end)) co_return;
+    std::string owner = of->where.owner;
+    auto from = folder.path();
+    co_await hand_over(pool_, std::move(owner), std::move(from), to);
 }
 
 awaitable<sandbox::run_result> package_runs::fetch(std::shared_ptr<package_work> of, std::filesystem::path folder,
@@ -178,16 +207,6 @@ awaitable<sandbox::run_result> package_runs::fetch(std::shared_ptr<package_work>
     package_source source{client_, pool_, of->ticket, of->index, of->authorization, of->where.owner, of->left()};
     auto door = open_package_door(std::move(ours), std::move(source));
     auto end = co_await run_beside(backend_, std::move(request), std::move(door), output);
-    co_return end;
-}
-
-awaitable<sandbox::run_result> package_runs::install_fetched(std::shared_ptr<package_work> of,
-                                                             std::filesystem::path folder, output_collector& output)
-{
-    auto request = install_request(*of, true);
-    auto ours = open_channel(request);
-    auto archive = hand_over(pool_, of->where.owner, std::move(folder), std::move(ours));
-    auto end = co_await run_beside(backend_, std::move(request), std::move(archive), output);
     co_return end;
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cmcp {
@@ -27,22 +28,24 @@ struct package_work {
     std::chrono::milliseconds left() const;  ///< until `end`; at least one
 };
 
-/// The runs of an installation: one that fetches packages, without anything of the caller, with package_door as its
-/// only way out; and one that installs them in the sandbox, without any network. Everything given must outlive it.
+/// The runs of an installation: one that installs packages in the sandbox, without any network; and beside it, where
+/// something is lacking, one that fetches them, without anything of the caller, with package_door as its only way out.
+/// Everything given must outlive it.
 class package_runs {
 public:
     package_runs(sandbox::backend& backend, sandbox_runner& runs, blocking_pool& pool, http_client& client);
 
-    /// To the end of the last run that was needed; its result channel has the report of package_installer.
+    /// To the end of both; the result channel of the one that installs has the report of package_installer.
     awaitable<sandbox::run_result> run(std::shared_ptr<package_work> of, output_collector& output);
 
 private:
+    using fetch_end = std::shared_ptr<std::optional<sandbox::run_result>>;  // nothing: it was not needed, or goes on
+
+    awaitable<> provide(std::shared_ptr<package_work> of, unique_fd channel, output_collector& output, fetch_end end);
     awaitable<sandbox::run_result> fetch(std::shared_ptr<package_work> of, std::filesystem::path folder,
                                          output_collector& output);
-    awaitable<sandbox::run_result> install_fetched(std::shared_ptr<package_work> of, std::filesystem::path folder,
-                                                   output_collector& output);
     sandbox::run_request fetch_request_in(const package_work& of, const std::filesystem::path& folder) const;
-    sandbox::run_request install_request(const package_work& of, bool fetched) const;
+    sandbox::run_request install_request(const package_work& of) const;
 
     sandbox::backend& backend_;
     sandbox_runner& runs_;

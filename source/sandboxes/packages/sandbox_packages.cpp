@@ -141,8 +141,7 @@ awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record 
     limits.bytes = runs_.sandboxes().limits().of(where.owner).disk;
     of->ticket = std::make_shared<egress_ticket>("install_packages", policy(kind, from, address.url), limits);
     of->ticket->belong_to(where.owner, options.request_id);
-    std::string installer =
-        kind == package_kind::npm ? runs_.program(where, "npm", npm_program) : runs_.interpreter(where);
+    std::string installer = kind == package_kind::npm ? runs_.program(where, "npm", npm_program) : std::string();
     of->order = {kind, std::move(names), std::move(installer), config_.pypi_allow_source};
     of->index = std::make_shared<package_index>(kind, std::move(address.url));
     of->authorization = std::move(address.authorization);

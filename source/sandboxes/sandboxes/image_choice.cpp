@@ -103,6 +103,20 @@ std::string image_choice::of_defaults() const
     }
 }
 
+std::string image_choice::names(bool stand_ins) const
+{
+    constexpr std::size_t most_named = 12;
+    std::vector<std::string> named;
+    for (const auto& word : config_.sandbox_images)
+        if (stand_ins || !word.ends_with(as_native))
+            named.push_back(word == "*" ? "any" : word.substr(0, word.find('=')));
+    if (named.size() > most_named) {
+        named.resize(most_named);
+        named.emplace_back("…");
+    }
+    return joined(named, ", ");
+}
+
 std::string image_choice::replaced_by_native(const std::string& image, const std::string& record) const
 {
     if (is_native(image) || !is_native(record)) return {};

@@ -19,6 +19,10 @@ public:
 
     static bool is_native(const std::string& image);  ///< this machine's programs
 
+    /// The names that may be asked for: "native, python:3.12"; with `stand_ins` also those that mean this machine's
+    /// programs.
+    std::string names(bool stand_ins) const;
+
     /// The name for the record of a sandbox for which `image` is asked; empty: SANDBOX_DEFAULT_IMAGE. Throws
     /// sandbox_error (ImageNotAllowed, ImageNotFound, InvalidArgument, NotAvailable).
     std::string check(const std::string& image) const;

@@ -6,8 +6,8 @@ import { test } from "../lib/report.mjs";
 import { start_server } from "../lib/server.mjs";
 import { MODERN_META } from "../lib/wire.mjs";
 
-const MOST = { agent: 1500, all: 4000 };
-const PROFILES = ["agent", "interpreter", "seed-a", "seed-b", "seed-c", "all"];
+const MOST = { agent: 1500, all: 4000, discover: 400 };
+const PROFILES = ["agent", "discover", "interpreter", "seed-a", "seed-b", "seed-c", "all"];
 const MODERN = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list" };
 
 // Tools whose provider or program a machine lacks are counted, too.

@@ -25,5 +25,6 @@ SETTING("MCP_RESULT_FORMAT", std::string, result_format, "auto", choice({"auto",
 
 TOPIC("Files and groups of tools");
 SETTING("TOOLS", words, tools, "all", word_list,
-        "tools that are listed: names, patterns with * and profiles (agent, interpreter, seed-a, seed-b, seed-c, all); "
+        "tools that are listed: names, patterns with * and profiles (agent, discover, interpreter, seed-a, seed-b, "
+        "seed-c, all); "
         "the others stay callable by name");
