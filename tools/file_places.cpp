@@ -15,7 +15,7 @@ file_policy file_places::policy_for(const caller& who, const sandbox_record& whe
 {
     static const auto usual = settings().file_allowed_extensions;
     const bool is_set = config_.file_allowed_extensions != usual;
-    const bool is_for_agents = registry_.profiles().names_any_of(who, {"agent", "interpreter"});
+    const bool is_for_agents = registry_.profiles().names_any_of(who, {"agent", "discover", "interpreter"});
     const bool holds = is_set || (where.is_default() && !who.code && !is_for_agents);
     if (!holds) return files_.any_extension();
     return {config_.file_max_size, config_.file_allowed_extensions};
@@ -53,12 +53,16 @@ awaitable<file_content> file_places::read(caller who, std::string sandbox, file_
     co_return content;
 }
 
-awaitable<> file_places::write(caller who, std::string sandbox, file_write_request what) const
+// A caller that works in another sandbox may have meant that one.
+awaitable<std::string> file_places::write(caller who, std::string sandbox, file_write_request what) const
 {
+    const bool is_unnamed = sandbox.empty() && !who.code;
     auto where = co_await sandboxes_.use(who, std::move(sandbox));
     what.path = inside(where, what.path);
     auto policy = policy_for(who, where);
     co_await files_.write(std::move(where), std::move(what), std::move(policy));
+    if (!is_unnamed || sandboxes_.store().count(who.principal) == 0) co_return std::string();
+    co_return "It is in your default sandbox; with a sandbox_id it goes to that one.";
 }
 
 awaitable<file_page> file_places::list(caller who, std::string sandbox, file_list_request what) const

@@ -19,7 +19,8 @@ public:
     file_places(const file_tool_parts& parts, const tool_registry& registry);  ///< what they name outlives this
 
     awaitable<file_content> read(caller who, std::string sandbox, file_read_request what) const;
-    awaitable<> write(caller who, std::string sandbox, file_write_request what) const;
+    /// A sentence for the answer; empty: there is nothing to say.
+    awaitable<std::string> write(caller who, std::string sandbox, file_write_request what) const;
     awaitable<file_page> list(caller who, std::string sandbox, file_list_request what) const;
     awaitable<> remove(caller who, std::string sandbox, std::string path) const;
     awaitable<> move(caller who, std::string sandbox, file_move_request what) const;

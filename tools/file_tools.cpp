@@ -88,8 +88,10 @@ awaitable<tool_result> process_file_write(file_places places, tool_context& cont
 {
     const std::string path = input.path, sandbox = input.sandbox_id;
     file_write_request request = std::move(input);
-    co_await places.write(context.who, sandbox, std::move(request));
-    co_return answer_of({{"path", path}, {"success", true}});
+    const auto note = co_await places.write(context.who, sandbox, std::move(request));
+    json::object answer{{"path", path}, {"success", true}};
+    if (!note.empty()) answer["note"] = note;
+    co_return answer_of(std::move(answer));
 }
 
 tool_owner make_file_write(const file_places& places)
@@ -102,6 +104,7 @@ tool_owner make_file_write(const file_places& places)
                        "Write or replace a whole file; missing folders are made. To change a part use file_edit.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it worked.")},
                                                     {"path", schema::string("The path of the file.")},
+                                                    {"note", schema::string("In which sandbox it is.")},
                                                     {"error", schema::string("What went wrong and what to do.")}},
                                                    {"success"}),
                    .needs = scope::files,

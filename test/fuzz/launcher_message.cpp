@@ -66,6 +66,9 @@ void check_message(std::string_view message)
             if (encode_socket(decode_socket(written)) != written) std::abort();
             return;
         }
+        case message_kind::doors:
+            if (decode_doors(encode_doors(decode_doors(message))) != decode_doors(message)) std::abort();
+            return;
         case message_kind::start_in_memfd:  // the body is in a descriptor
         case message_kind::largest_ended:   // nothing reads its number
             return;

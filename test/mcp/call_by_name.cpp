@@ -35,9 +35,15 @@ void define(harness& server, tool_definition about)
 // With call_tool itself, a tool that only code knows, and one that takes a number.
 void fill(harness& server)
 {
-    define(server, {.name = call_tool_name, .needs = scope::read, .leads_to_others = true});
-    define(server, {.name = "secret", .for_code_alone = true});
-    define(server, {.name = "deletes", .needs = scope::files});
+    tool_definition by_name, secret, deletes;
+    by_name.name = call_tool_name;
+    by_name.needs = scope::read;
+    by_name.leads_to_others = true;
+    secret.name = "secret";
+    secret.for_code_alone = true;
+    deletes.name = "deletes";
+    deletes.needs = scope::files;
+    for (auto* each : {&by_name, &secret, &deletes}) define(server, std::move(*each));
     add(server, "echo", echo, R"({"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]})");
 }
 

@@ -50,6 +50,21 @@ struct default_stage : sandbox_stage {
 
 }  // namespace
 
+TEST_CASE("a file that may have been meant for another sandbox is said to be in the default one")
+{
+    default_stage s;
+    const json::object file{{"path", "a.txt"}, {"content", "1"}};
+    s.tool("file_write", file);
+    CHECK(text(s.last.structured, "note").empty());
+    s.tool("create_sandbox", {{"name", "second"}});
+    s.tool("file_write", file);
+    CHECK(text(s.last.structured, "note").find("default sandbox") != std::string::npos);
+    auto named = file;
+    named["sandbox_id"] = "second";
+    s.tool("file_write", named);
+    CHECK(text(s.last.structured, "note").empty());
+}
+
 TEST_CASE("all tools that name no sandbox work in one place, where a relative path means the same file")
 {
     default_stage s;
@@ -283,7 +298,7 @@ TEST_CASE(
     const auto listed = run_coroutine(s.io, s.resources.list({}));
     REQUIRE(listed.size() == 2);
     CHECK(text(listed[1].as_object(), "uri") == "sandbox://" + id + "/na%C3%AFve%20%E2%9C%93.txt");
-    for (const std::string root :
+    for (const std::string& root :
          {"sandbox://" + id + "/", std::string("sandbox://default/"), std::string("workspace:///")}) {
         INFO(root);
         const auto content = s.read(root + "na%C3%AFve%20%E2%9C%93.txt");

@@ -205,5 +205,5 @@ TEST_CASE("figures that are shown in a sandbox become files, also where matplotl
     CHECK(fs::exists(s.files_of(id) / "own.png"));
     CHECK_FALSE(fs::exists(s.files_of(id) / "plot-2.png"));
     s.python("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()");
-    CHECK_FALSE(fs::exists(s.workspace() / "plot-1.png"));
+    CHECK(fs::exists(s.workspace() / "plot-1.png"));
 }

@@ -110,19 +110,19 @@ TEST_CASE("a name that is listed for this machine's programs means them, and the
 
 TEST_CASE("the argument image names the images, and a list leaves it out where there is no choice")
 {
-    const auto image_of = [](const sandbox_stage& s, const json::object& schema) {
+    const auto image_of = [](const json::object& schema) {
         const auto& properties = object_of(schema, "properties");
         return properties.contains("image") ? text(properties.at("image").as_object(), "description") : std::string();
     };
     sandbox_stage usual;
     const auto& alone = usual.registry.find("create_sandbox")->definition();
-    CHECK(image_of(usual, alone.input_schema).starts_with("One of native, alpine:latest, "));
-    CHECK(image_of(usual, alone.listed_schema).empty());
+    CHECK(image_of(alone.input_schema).starts_with("One of native, alpine:latest, "));
+    CHECK(image_of(alone.listed_schema).empty());
     settings config;
     config.sandbox_images = {"native", "python:3.12", "alpine:latest=native"};
     sandbox_stage more(config);
     const auto& with_images = more.registry.find("create_sandbox")->definition();
-    CHECK(image_of(more, with_images.listed_schema) == "One of native, python:3.12, alpine:latest");
+    CHECK(image_of(with_images.listed_schema) == "One of native, python:3.12, alpine:latest");
 }
 
 TEST_CASE("an image that is allowed and absent is never this machine's programs")

@@ -113,7 +113,7 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
     };
     const std::string system = "system_run_command system_run_python system_env_var system_info ";
     const std::string file = "file_read file_write file_edit file_list file_delete file_move file_search view_file ";
-    const std::string web = "web_search web_scrape ";
+    const std::string web = "web_search web_scrape ", discovery = "search_tools call_tool ";
     const std::string sandbox =
         "initialize_sandbox execute_code stop_sandbox create_sandbox list_sandboxes delete_sandbox execute_python_code "
         "execute_terminal_command install_packages_in_sandbox upload_file_to_sandbox download_file_from_sandbox "
@@ -123,17 +123,17 @@ TEST_CASE("the tools are on offer in a fixed order, and groups can be left out")
         "shell_open shell_send shell_read shell_close job_poll job_list job_kill ";
     settings config = without_browser();
     config.web_search_provider = "duckduckgo";
-    CHECK(names(config) == system + file + web + sandbox);
+    CHECK(names(config) == system + file + web + discovery + sandbox);
     config.enable_file = false;
-    CHECK(names(config) == system + "view_file " + web + sandbox);
+    CHECK(names(config) == system + "view_file " + web + discovery + sandbox);
     config.enable_file = true;
     config.enable_system = false;
-    CHECK(names(config) == file + web + sandbox);
+    CHECK(names(config) == file + web + discovery + sandbox);
     config.enable_web = false;
     config.enable_sandbox = false;
     config.enable_system = true;
     config.enable_file = false;
-    CHECK(names(config) == system);
+    CHECK(names(config) == system + discovery);
 }
 
 TEST_CASE("every argument that takes a handle names the header that repeats it, and clients are shown it")
@@ -227,7 +227,12 @@ TEST_CASE("long output can be paged with resources/read, by its owner only")
     REQUIRE(page);
     CHECK(page->at(0).at("text") == "100000\n");
     CHECK(page->at(0).at("_meta").at("size") == 588895);
-    CHECK_FALSE(read(caller(), "")->at(0).as_object().contains("_meta"));
+    const auto beginning = read(caller(), "")->at(0);
+    CHECK(beginning.at("text").as_string().size() < 32 * 1024);
+    const auto next = beginning.at("_meta").at("next_offset").to_number<std::size_t>();
+    const auto next_page = read(caller(), "?offset=" + std::to_string(next) + "&limit=10");
+    CHECK(beginning.at("text").as_string().starts_with("1\n2\n3\n"));
+    CHECK(next_page->at(0).at("_meta").at("next_offset") == next + 10);
     caller stranger;
     stranger.principal = "stranger";
     CHECK_FALSE(read(stranger, "?offset=0"));
