@@ -55,8 +55,7 @@ TEST_CASE("a run in a sandbox by way of the zygote gives what a cold run gives")
         CHECK(json::serialize(comparable_in_sandbox(result)) ==
               json::serialize(comparable_in_sandbox(cold.python_in(cold_id, code))));
     };
-    for (const char* code : programs)
-        compare(code);
+    for (const char* code : programs) compare(code);
     for (const char* code : programs_at_home) compare(code);
 }
 
