@@ -140,23 +140,22 @@ std::string first_line(const run_outcome& outcome)
     return outcome.out.substr(0, outcome.out.find('\n'));
 }
 
+// In cells of their own without files, so that no sandbox is made for them.
 awaitable<> find_versions(server_facts& facts, caller who)
 {
-    if (!facts.bash_version.empty() && !facts.python_version.empty()) co_return;
     silent_io io;
     run_options options;
     options.request_id = "system_info";
-    const auto where = co_await facts.runs.sandboxes().use(who, {});
     if (facts.bash_version.empty()) {
-        auto request = facts.runs.listed_base(where);
+        sandbox::run_request request;
         facts.bash.start(request, "builtin echo $BASH_VERSION", options);
-        const auto outcome = co_await facts.runs.listed(who, io, where, "command", std::move(request), options);
+        const auto outcome = co_await facts.runs.runs().run(who, io, std::move(request), options);
         facts.bash_version = first_line(outcome);
     }
     if (facts.python_version.empty()) {
-        auto request = facts.runs.listed_base(where);
+        sandbox::run_request request;
         facts.python.start(request, "import sys\nprint('.'.join(map(str, sys.version_info[:3])))", options);
-        const auto outcome = co_await facts.runs.listed(who, io, where, "python", std::move(request), options);
+        const auto outcome = co_await facts.runs.runs().run(who, io, std::move(request), options);
         facts.python_version = first_line(outcome);
     }
 }

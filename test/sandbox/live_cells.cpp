@@ -114,6 +114,33 @@ TEST_CASE("cells of other names and other principals are apart", "[run][measured
     CHECK(s.cells().size() == 3);
 }
 
+TEST_CASE("cells of one name and other shapes are apart in processes and programs, share the files and end together",
+          "[run][measured][cell]")
+{
+    if (under_firejail()) return;
+    shared_stage s;
+    s.run_in("echo kept > /tmp/kept; echo all > here; setsid sleep 1005 >/dev/null 2>&1 &");
+    const auto listed = [&](std::string code) {
+        run_request request = s.in_cell(std::move(code));
+        request.shape = "listed";
+        request.programs = {false, {"cat", "sleep", "setsid"}};
+        return request;
+    };
+    s.run_now(listed("cat here; cat /tmp/kept; id; setsid sleep 1006 >/dev/null 2>&1 & echo mine > /tmp/mine"));
+    CHECK(s.output.out == "all\n");
+    CHECK(s.output.err.find("id") != std::string::npos);
+    s.run_now(listed("cat /tmp/mine"));
+    CHECK(s.output.out == "mine\n");
+    const auto both = [](const auto& all) {
+        return all.size() == 2 && all[0].processes == 1 && all[1].processes == 1 && all[0].name == all[1].name;
+    };
+    CHECK(s.cells_become(both));
+    s.end({"someone", "one"});
+    CHECK(s.cells().empty());
+    s.run_in("test -e /tmp/kept || echo new");
+    CHECK(s.output.out == "new\n");
+}
+
 TEST_CASE("what a program leaves in its session hangs up, nohup and setsid live on", "[run][measured][cell]")
 {
     if (under_firejail()) return;

@@ -212,7 +212,7 @@ awaitable<run_outcome> runner::collect(request_io& io, output_location where, st
     co_return describe(std::move(end), collector);
 }
 
-awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options)
+awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_request request, run_options options) const
 {
     run_folder at{request.workspace, request.workspace_inside, {}};
     if (!options.working_dir.empty()) {

@@ -69,7 +69,7 @@ public:
 
     /// `request` has all but the working_dir, which is filled in here.
     /// A run that could not begin has a sentence in run_outcome::refused.
-    awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options);
+    awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options) const;
 
     /// Waits for a place among the runs, or among those in the background; null when too many wait already
     /// (busy_sentence).

@@ -162,8 +162,14 @@ awaitable<run_outcome> sandbox_runner::listed(caller who, request_io& io, sandbo
 awaitable<run_outcome> sandbox_runner::listed_here(caller who, request_io& io, sandbox_record where,
                                                    sandbox::run_request request, run_options options)
 {
-    if (!request.cell.empty()) co_await sandboxes_.admit_run(where);
+    const bool is_shared = !request.cell.empty();
+    const std::string setting = request.prepared ? "PYTHON_MEMORY_LIMIT" : "SANDBOX_MEMORY_LIMIT";
+    const std::string most = std::to_string(request.limits.memory >> 20);
+    if (is_shared) co_await sandboxes_.admit_run(where);
     auto outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
+    if (is_shared && outcome.end.why == sandbox::cause::memory_limit && !outcome.end.detail.empty())
+        outcome.end.detail = "such runs in this sandbox together needed more memory than the " + most + " MiB that " +
+                             setting + " gives them, so all of them were ended. Work on less data at a time.";
     if (!where.is_default()) name_quota(outcome.end.detail);
     outcome.note = sandboxes_.cells().take_told(where.id);
     if (!outcome.output_path.empty()) outcome.output_uri = sandbox_manager::uri_of(where, outcome.output_path);
