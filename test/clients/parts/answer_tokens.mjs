@@ -8,16 +8,17 @@ import { start_server } from "../lib/server.mjs";
 const server = await start_server();
 const HEADERS = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
 
-async function ask(method, params, headers = {}) {
-    const answer = await fetch(`${server.url}/mcp`, { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), headers: { ...HEADERS, ...headers } });
+async function ask(method, params, headers = {}, query = "") {
+    const answer = await fetch(`${server.url}/mcp${query}`, { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), headers: { ...HEADERS, ...headers } });
     const text = await answer.text();
     const { result, error } = JSON.parse(text.match(/^data: (\{.*)$/m)?.[1] ?? text);
     assert(result, JSON.stringify(error));
     return { result, session: answer.headers.get("mcp-session-id") };
 }
 
-const { session } = await ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "claude-code", version: "2" } });
-const IN_SESSION = { "Mcp-Session-Id": session, "MCP-Protocol-Version": "2025-11-25" };
+const HELLO = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "claude-code", version: "2" } };
+const in_session = (id) => ({ "Mcp-Session-Id": id, "MCP-Protocol-Version": "2025-11-25" });
+const IN_SESSION = in_session((await ask("initialize", HELLO)).session);
 
 /// What the model reads of a call, and the tokens of it.
 async function call(name, args) {
@@ -101,6 +102,46 @@ await test("answers: resources/read of a long text comes in parts, each with the
     assert.deepEqual(second._meta, { size: 588_895, next_offset: Number(offset) + 500_000 });
     const last = await read(`${next.replace(/\d+$/, second._meta.next_offset)}`);
     assert(last.text.length <= 24 << 10 && !last.text.includes("left out"), last.text.slice(-200));
+});
+
+await test("answers: a plot of system_run_python is an image", async () => {
+    const draw = "import struct, zlib\ndef chunk(kind, data): return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))\n"
+        + "open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 1, 1, 8, 0, 0, 0, 0)) + chunk(b'IDAT', zlib.compress(b'\\0\\xff')) + chunk(b'IEND', b''))\n_ = None";
+    const { result } = await ask("tools/call", { name: "system_run_python", arguments: { code: draw } }, IN_SESSION);
+    assert.deepEqual(result.content.filter((block) => block.type === "image").map((block) => block.mimeType), ["image/png"]);
+    assert.match(result.content.find((block) => block.type === "text").text, /files: dot\.png/);
+});
+
+await test("answers: the profile agent works as its instructions say, without a handle", async () => {
+    const QUERY = "?profile=agent";
+    const begun = await ask("initialize", HELLO, {}, QUERY);
+    const AGENT = in_session(begun.session);
+    assert.match(begun.result.instructions, /^You have a sandbox\. execute_terminal_command, execute_python_code and file_\* work in it, on the same files/);
+    const { tools } = (await ask("tools/list", {}, AGENT, QUERY)).result;
+    const with_handle = tools.filter((tool) => "sandbox_id" in tool.inputSchema.properties).map((tool) => tool.name);
+    assert.deepEqual(with_handle.filter((name) => name !== "web_browse"), []);
+    const use = async (name, args) => {
+        assert(tools.some((tool) => tool.name === name), `${name} is not shown`);
+        const { result } = await ask("tools/call", { name, arguments: args }, AGENT, QUERY);
+        const text = result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
+        assert(!result.isError, `${name}: ${text}`);
+        return text;
+    };
+    await use("file_write", { path: "sales.csv", content: "a,1\nb,2\n" });
+    await use("file_write", { path: "app.js", content: "console.log(1)\n" });
+    assert.equal(await use("execute_terminal_command", { command: "cat sales.csv" }), "a,1\nb,2\n");
+    assert.equal(await use("execute_python_code", { code: "print(open('sales.csv').read().count(','))" }), "2\n");
+    await use("execute_python_code", { code: "total = 3", stateful: true });
+    assert.equal(await use("execute_python_code", { code: "total", stateful: true }), "result: 3");
+    assert.match(await use("file_edit", { path: "sales.csv", edits: [{ old_text: "b,2", new_text: "b,5" }] }), /\+b,5/);
+    assert.match(await use("file_list", {}), /^8 {2}sales\.csv$/m);
+    assert.match(await use("file_search", { pattern: "b,\\d" }), /sales\.csv:2: b,5/);
+    await use("execute_terminal_command", { command: "rm -f hold; mkfifo hold" });
+    const job_id = job_in(await use("execute_terminal_command", { command: "cat hold; echo over", timeout: 1 }));
+    await use("execute_terminal_command", { command: "echo > hold" });
+    assert.match(await use("job_poll", { job_id, until: "end" }), /over\nfinished$/);
+    const other = job_in(await use("execute_terminal_command", { command: "exec sleep 1000", run_in_background: true }));
+    assert.match(await use("job_kill", { job_id: other }), /killed/);
 });
 
 await server.stop();
