@@ -157,7 +157,7 @@ bool fits(const conversion& done, std::string_view bytes, const std::string& nam
     return done.others == 0 || is_word_of(of_several_bytes, name) || !is_utf8(bytes);
 }
 
-decoded_text finished(conversion done, std::string name, std::string note)
+converted_text finished(conversion done, std::string name, std::string note)
 {
     if (done.lost > 0)
         note += (note.empty() ? "" : " ") + std::to_string(done.lost) + (done.lost == 1 ? " byte is" : " bytes are") +
@@ -167,7 +167,7 @@ decoded_text finished(conversion done, std::string name, std::string note)
 
 }  // namespace
 
-decoded_text decode_text(std::string_view bytes, std::string_view header_charset, std::string_view language)
+converted_text decode_text(std::string_view bytes, std::string_view header_charset, std::string_view language)
 {
     if (auto mark = by_mark(bytes)) {
         auto done = convert(bytes.substr(mark->length), mark->name);
