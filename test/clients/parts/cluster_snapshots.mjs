@@ -152,8 +152,9 @@ await test("snapshots: a server that is held up serves a default sandbox no more
     await write(first, "notes/held.txt", "before\n");
     const before = default_stamp(defaults_of("cluster")[0]);
     await until("it is kept", () => default_stamp(defaults_of("cluster")[0]) !== before);
-    const run = at(first).tool("system_run_command", { command: "echo begun; sleep 100" });
+    const run = at(first).tool("system_run_command", { command: "echo begun; sleep 1000", timeout: 110 });
     await until("a run goes on", () => progress(run) === "begun\n");
+    const { job_id } = await at(first).call("execute_terminal_command", { command: "sleep 1000", run_in_background: true });
     const { pid } = cluster.node(first).server;
     process.kill(pid, "SIGSTOP");
     await until("another has it", async () => (await at(by).rest("file_write", { path: "notes/held.txt", content: "by another\n" })).status === 200);
@@ -163,8 +164,11 @@ await test("snapshots: a server that is held up serves a default sandbox no more
     assert(["NodeCutOff", "NodeUnreachable"].includes(value.error_type) || value.content === "by another\n", JSON.stringify(value));
     const ended = await reply(run);
     assert.equal(ended.result.isError, true, JSON.stringify(ended));
+    assert.notEqual(ended.result.structuredContent?.cause, "timeout", JSON.stringify(ended));
     await until("calls are passed on", async () => (await at(first).rest("file_read", { path: "notes/held.txt" })).value.content === "by another\n");
     await ready(first);
+    const job = await at(first).call("job_poll", { job_id, until: "end", wait: 60 });
+    assert(job.state !== "running" && job.result?.exit_code !== 0, JSON.stringify(job));
 });
 
 await test("snapshots: a rolling restart of all servers under load fails no call and loses no file", async () => {

@@ -1,4 +1,5 @@
-// A lost connection means what the caller's revision says: 2026-07-28 cancels, the older ones run on and can resume.
+// A lost connection means what the caller's revision says: 2026-07-28 cancels, the older ones run on and can resume; REST cancels.
+// What has become a job is ended by nothing of this.
 import assert from "node:assert/strict";
 import { end, with_marker } from "../lib/processes.mjs";
 import { test, until } from "../lib/report.mjs";
@@ -11,26 +12,69 @@ const counting = (n, pause) => ({ command: `for ((i = 0; i < ${n}; i++)); do ech
 const text = (messages) => messages.filter((m) => m.method === "notifications/progress").map((m) => m.params.message ?? "").join("");
 const marked = (name) => `cmcp-${name}-${process.pid}`;
 
-await test("disconnect 2026-07-28: the run and its processes are ended", async () => {
-    const marker = marked("modern");
-    const body = tool_call(1, "system_run_command", { command: `exec -a ${marker} sleep 300`, timeout: 100 }, MODERN_META);
-    const call = open(url, { headers: modern_headers("system_run_command"), body });
-    await until("the process runs", () => with_marker(marker).length > 0);
-    call.cut();
-    await until("the process ends", () => !with_marker(marker).length);
-});
+/// The call of a tool whose process has the name `marker`, once that runs.
+async function running(tool, marker, headers, meta) {
+    const body = tool_call(7, tool, { command: `m=${marker}; exec -a $m-runs sleep 300`, timeout: 100 }, meta);
+    const call = open(url, { headers, body });
+    await until("the process runs", () => with_marker(`${marker}-runs`).length > 0);
+    return call;
+}
 
-await test("disconnect 2025-11-25: the run goes on; cancelled by a notification it ends", async () => {
-    const marker = marked("legacy");
+const cancel = (headers) =>
+    open(url, { headers, body: { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7, reason: "test" } } }).ended;
+
+// The second one's call would go on as a job when its time is over.
+for (const tool of ["system_run_command", "execute_terminal_command"]) {
+    const marker = marked(tool);
+    const none = () => until("the process ends", () => !with_marker(marker).length);
+
+    await test(`disconnect 2026-07-28: the process of ${tool} is ended`, async () => {
+        (await running(tool, marker, modern_headers(tool), MODERN_META)).cut();
+        await none();
+    });
+
+    await test(`disconnect 2025-11-25: ${tool} goes on; cancelled by a notification it ends`, async () => {
+        const { headers } = await legacy_session(server.url);
+        (await running(tool, marker, headers)).cut();
+        await new Promise((done) => setTimeout(done, 1000));
+        assert(with_marker(marker).length > 0, "the run was ended by the disconnect");
+        await cancel(headers);
+        await none();
+    });
+
+    await test(`disconnect 2025-11-25: the end of the session ends ${tool}`, async () => {
+        const { headers } = await legacy_session(server.url);
+        await running(tool, marker, headers);
+        await open(url, { method: "DELETE", headers }).ended;
+        await none();
+    });
+
+    await test(`disconnect REST: the process of ${tool} is ended`, async () => {
+        const body = { command: `m=${marker}; exec -a $m-runs sleep 300`, timeout: 100 };
+        const call = open(`${server.url}/mcp/tools/${tool}`, { body });
+        await until("the process runs", () => with_marker(`${marker}-runs`).length > 0);
+        call.cut();
+        await none();
+    });
+    end(with_marker(marker));
+}
+
+async function result_of(headers, id, name, args) {
+    const call = open(url, { headers, body: tool_call(id, name, args) });
+    await call.ended;
+    return (call.events.length ? call.messages() : [call.json()]).find((message) => "result" in message).result.structuredContent;
+}
+
+await test("disconnect 2025-11-25: what has become a job outlives a cancellation of its call and its session, and ends by job_kill", async () => {
+    const marker = marked("job");
+    const first = await legacy_session(server.url);
+    const { job_id } = await result_of(first.headers, 7, "execute_terminal_command", { command: `exec -a ${marker} sleep 300`, timeout: 1 });
+    await cancel(first.headers);
+    await open(url, { method: "DELETE", headers: first.headers }).ended;
     const { headers } = await legacy_session(server.url);
-    const call = open(url, { headers, body: tool_call(7, "system_run_command", { command: `exec -a ${marker} sleep 300`, timeout: 100 }) });
-    await until("the process runs", () => with_marker(marker).length > 0);
-    call.cut();
-    await new Promise((done) => setTimeout(done, 1000));
-    assert(with_marker(marker).length > 0, "the run was ended by the disconnect");
-    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7, reason: "test" } };
-    await open(url, { headers, body: cancelled }).ended;
-    await until("the process ends", () => !with_marker(marker).length);
+    assert.equal((await result_of(headers, 8, "job_poll", { job_id })).state, "running");
+    assert.equal((await result_of(headers, 9, "job_kill", { job_id })).state, "killed");
+    assert.equal(with_marker(marker).length, 0);
 });
 
 /// Cuts a run's stream after five lines; gives the events seen and the session.
@@ -85,6 +129,6 @@ await test("resume 2025-11-25: another session's event id is not honoured", asyn
     assert(!JSON.stringify(stream.messages()).includes("line "), "output of another session was replayed");
 });
 
-end(["modern", "legacy"].flatMap((name) => with_marker(marked(name))));
+end(with_marker(marked("job")));
 await test("disconnect: the server stops and leaves nothing", () => server.stop());
 process.exit();

@@ -1,4 +1,4 @@
-// Usage: streaming.mjs [KIND…] — output arrives while the run goes on, and cancelling ends every process of it, for each kind of client.
+// Usage: streaming.mjs [KIND…] — output arrives while the run goes on, and cancelling ends its processes, for each kind of client.
 import assert from "node:assert/strict";
 import { KINDS } from "../lib/clients.mjs";
 import { end, with_marker } from "../lib/processes.mjs";
@@ -37,40 +37,65 @@ async function streams(client, tool) {
     assert(steps.every((step, i) => i === 0 || step > steps[i - 1]), `progress does not rise: ${steps}`);
 }
 
-const tree = (marker) => `(exec -a ${marker} sleep 300) & (setsid -f bash -c 'exec -a ${marker} sleep 300'); exec -a ${marker} sleep 300`;
+/// The call's own processes, and one that has made itself independent of it. No text of a shell has the names that they get.
+const tree = (marker) => `m=${marker}; (exec -a $m-own sleep 300) & m=$m setsid -f bash -c 'exec -a $m-apart sleep 300'; exec -a $m-own sleep 300`;
+const own = (marker) => with_marker(`${marker}-own`);
+const apart = (marker) => with_marker(`${marker}-apart`);
+const marked = (name) => `cmcp-${name}-${process.pid}-${Date.now()}`;
+const begun = (marker) => until("three processes run", () => own(marker).length === 2 && apart(marker).length === 1);
 
-async function cancels(client) {
-    const marker = `cmcp-cancel-${process.pid}-${Date.now()}`;
+/// The second tool's call would go on as a job when its time is over, the first one's is ended then.
+const LONG = ["system_run_command", "execute_terminal_command"];
+
+async function cancels(client, tool, marker) {
     const control = new AbortController();
-    const call = client.call("system_run_command", { command: tree(marker), timeout: 100 }, { signal: control.signal });
+    const call = client.call(tool, { command: tree(marker), timeout: 100 }, { signal: control.signal });
     const outcome = call.then(() => "a result", () => "rejected");
-    await until("three processes run", () => with_marker(marker).length >= 3);
+    await begun(marker);
     control.abort("no longer wanted");
     assert.equal(await outcome, "rejected");
-    await until("the processes end", () => !with_marker(marker).length).finally(() => end(with_marker(marker)));
+    await until("the processes end", () => !own(marker).length);
+    assert.equal(apart(marker).length, 1, "what setsid began ended, too");
     const after = good("system_run_command", await client.call("system_run_command", { command: "echo alive" }));
     assert.equal(after.stdout, "alive\n");
 }
 
-async function closing_ends_runs(kind) {
-    const marker = `cmcp-close-${process.pid}-${Date.now()}`;
+async function becomes_job(client, marker) {
+    const call = await client.call("execute_terminal_command", { command: tree(marker), timeout: 2 });
+    const { job_id } = call.structuredContent;
+    assert(job_id, JSON.stringify(call));
+    await begun(marker);
+    await client.call("job_kill", { job_id });
+    assert.equal(own(marker).length, 0, "a process outlives its job");
+}
+
+async function closing_ends_runs(kind, tool, marker) {
     const client = await kind.connect({ settings });
-    client.call("system_run_command", { command: `exec -a ${marker} sleep 300`, timeout: 100 }).catch(() => {});
-    await until("the process runs", () => with_marker(marker).length > 0);
+    client.call(tool, { command: tree(marker), timeout: 100 }).catch(() => {});
+    await begun(marker);
     await client.close();
-    await until("the process ends", () => !with_marker(marker).length).finally(() => end(with_marker(marker)));
+    await until("the processes end", () => !with_marker(marker).length);
 }
 
 const wanted = process.argv.slice(2);
 for (const [name, kind] of Object.entries(KINDS).filter(([each]) => !wanted.length || wanted.includes(each))) {
     const server = kind.stdio ? null : await start_server({ settings });
+    const marker = marked("left");
     let client;
     if (await test(`streaming ${name}: connects`, async () => { client = await kind.connect({ url: server?.url, settings }); })) {
         for (const tool of Object.keys(RUNS)) await test(`streaming ${name}: ${tool} arrives line by line`, () => streams(client, tool));
-        await test(`streaming ${name}: cancelling ends the whole process tree`, () => cancels(client));
+        for (const tool of LONG)
+            await test(`streaming ${name}: cancelling ${tool} ends its processes, but what setsid began`, () => cancels(client, tool, `${marker}-${tool}`));
+        await test(`streaming ${name}: a call that has become a job ends with the job`, () => becomes_job(client, `${marker}-job`));
         await test(`streaming ${name}: closes`, () => client.close());
     }
-    if (kind.stdio) await test(`streaming ${name}: closing the client ends its runs`, () => closing_ends_runs(kind));
-    else await test(`streaming ${name}: the server stops and leaves nothing`, () => server.stop());
+    if (!kind.stdio) await test(`streaming ${name}: the server stops and leaves nothing`, () => server.stop());
+    await test(`streaming ${name}: what setsid began ends with the server`, () => until("it ends", () => !with_marker(marker).length));
+    end(with_marker(marker));
+    for (const tool of kind.stdio ? LONG : []) {
+        const closed = marked("close");
+        await test(`streaming ${name}: closing the client ends its ${tool}`, () => closing_ends_runs(kind, tool, closed));
+        end(with_marker(closed));
+    }
 }
 process.exit();
