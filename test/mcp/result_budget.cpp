@@ -192,6 +192,9 @@ TEST_CASE("the text of a result is what was printed, then facts in a line")
         {R"({"entries":[{"name":"a","path":"d/a","is_directory":false,"size":3},)"
          R"({"name":"b","path":"e/b","is_directory":false,"size":4,"type":"symlink"}],"path":"."})",
          "3  d/a\n4  e/b  (symlink)"},
+        {R"({"entries":[{"name":"a","path":"d/e/a","is_directory":false,"size":3}],"path":"d/"})",
+         "3  d/e/a\npath: d/"},
+        {R"({"entries":[{"name":"a","path":"d/a","is_directory":false,"size":3}],"path":"d/"})", "3  a\npath: d/"},
         {R"({"success":true,"installed":["a==1.0","b==2.1"],"output":"Collecting a\n","exit_code":0})",
          "installed: a 1.0, b 2.1"},
         {R"({"success":true,"installed":[],"output":"Requirement already satisfied","exit_code":0})",

@@ -173,6 +173,27 @@ TEST_CASE("sandboxes are chosen by owner and by a part of id, name or owner, pag
     store.insert(snapshot_record{"s", "bob", "x", "before", 1, 5});
     CHECK(store.totals()[1].disk == store.disk("bob"));
     CHECK(store.totals()[1].count == 1);
+    CHECK(store.totals()[1].defaults == 0);
+}
+
+TEST_CASE("totals count default sandboxes apart, as the quota does, and all disk together")
+{
+    folder at;
+    sandbox_store store(at.file());
+    store.insert(sandbox("a", "ann", "mine"));
+    for (const char* id : {"d", "e"}) {
+        auto record = sandbox(id, "ann", std::string("default-") + id);
+        record.home = std::string("callers/") + id;
+        store.insert(record);
+        store.set_disk(id, 5);
+    }
+    REQUIRE(store.begin_delete("e"));
+    const auto totals = store.totals();
+    REQUIRE(totals.size() == 1);
+    CHECK(totals[0].count == store.count("ann"));
+    CHECK(totals[0].count == 1);
+    CHECK(totals[0].defaults == 1);
+    CHECK(totals[0].disk == 10);
 }
 
 TEST_CASE("sandboxes are chosen by use and by size, page by page, also where values are the same")

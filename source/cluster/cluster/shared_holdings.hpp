@@ -14,9 +14,9 @@
 namespace cmcp {
 
 /// The belongings of principals at this server: "sandboxes", "disk" and the other counts of limit_names(), "names" of
-/// its sandboxes, "latest", when the newest of them was made, in seconds since 1970, "home": there are files in its
-/// workspace, "claimed": that is at this server and nowhere else, and "listed": there are jobs, ended ones as well.
-/// Counts of 0 are left out.
+/// its sandboxes, "latest", when the newest of them but the default one was made, in seconds since 1970, "home": there
+/// are files in its default sandbox, "claimed": that is at this server and nowhere else, and "listed": there are jobs,
+/// ended ones as well. Counts of 0 are left out.
 struct holdings_source {
     std::function<json::object(const std::string& principal)> of;
     std::function<std::vector<std::string>()> owners;  ///< all that have anything that outlives a restart

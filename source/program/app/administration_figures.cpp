@@ -35,7 +35,7 @@ constexpr std::array principal_counts{
 constexpr std::array principal_levels{
     principal_figure{"runs", "cmcp_principal_runs", "Runs that have a place, by principal."},
     principal_figure{"runs_waiting", "cmcp_principal_runs_waiting", "Runs that wait for a place, by principal."},
-    principal_figure{"sandboxes", "cmcp_principal_sandboxes", "Sandboxes by principal."},
+    principal_figure{"sandboxes", "cmcp_principal_sandboxes", "Sandboxes by principal, without default ones."},
     principal_figure{"disk_bytes", "cmcp_principal_disk_bytes", "Bytes of sandboxes' files by principal."},
     principal_figure{"kernels", "cmcp_principal_kernels", "Python kernels that live, by principal."},
     principal_figure{"shells", "cmcp_principal_shells", "Shells that live, by principal."},
@@ -87,10 +87,10 @@ void administration::set_sandbox_figures()
     if (!of_.all.kernels) return;
     std::uint64_t count = 0, disk = 0;
     for (const auto& each : of_.all.sandboxes->store().totals()) {
-        count += each.count;
+        count += each.count + each.defaults;
         disk += each.disk;
     }
-    set_gauge("cmcp_sandboxes", "Sandboxes that are kept.", count);
+    set_gauge("cmcp_sandboxes", "Sandboxes that are kept, with default ones.", count);
     set_gauge("cmcp_sandbox_disk_bytes", "Bytes of sandboxes' files, as last measured, without snapshots.", disk);
     const auto kernels = of_.all.kernels->list();
     const auto busy = std::ranges::count(kernels, true, &kernel_manager::view::busy);

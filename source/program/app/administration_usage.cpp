@@ -19,8 +19,8 @@ json::object empty_row(const std::string& principal)
 {
     json::object row;
     row["principal"] = principal;
-    for (const auto* name : {"calls", "calls_failed", "runs", "runs_waiting", "sandboxes", "disk_bytes", "jobs",
-                             "tasks", "kernels", "shells", "sessions", "cpu_seconds"})
+    for (const auto* name : {"calls", "calls_failed", "runs", "runs_waiting", "sandboxes", "default_sandboxes",
+                             "disk_bytes", "jobs", "tasks", "kernels", "shells", "sessions", "cpu_seconds"})
         row[name] = 0;
     return row;
 }
@@ -96,6 +96,7 @@ std::map<std::string, json::object> administration::rows_of_usage(const admin_vi
     for (const auto& [principal, sessions] : known.sessions) table.add(principal, "sessions", sessions);
     for (const auto& each : of_.all.sandboxes->store().totals()) {
         table.add(each.owner, "sandboxes", each.count);
+        table.add(each.owner, "default_sandboxes", each.defaults);
         table.add(each.owner, "disk_bytes", each.disk);
     }
     if (!of_.all.kernels) return table.take();
@@ -154,7 +155,7 @@ json::object administration::own_usage(const std::string& principal)
 {
     auto rows = rows_of_usage({principal, false}, {});
     auto row = rows.empty() ? empty_row(principal) : std::move(rows.begin()->second);
-    row.erase("sessions");
+    for (const auto* name : {"sessions", "default_sandboxes"}) row.erase(name);
     add_limits(row);
     return row;
 }

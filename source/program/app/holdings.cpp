@@ -41,10 +41,12 @@ std::uint64_t tasks_of(job_register& all, const std::string& principal)
     return 0;
 }
 
+// The default sandbox counts neither in the quota nor as the latest.
 void put_sandboxes(json::object& row, const managers& all, const std::string& principal)
 {
     const auto own = all.sandboxes->store().list(principal);
-    put(row, "sandboxes", own.size());
+    const auto made_last = std::ranges::find_if_not(own.rbegin(), own.rend(), &sandbox_record::is_default);
+    put(row, "sandboxes", all.sandboxes->store().count(principal));
     put(row, "disk", (all.sandboxes->store().disk(principal) + mebibyte - 1) / mebibyte);
     if (all.kernels) put(row, "kernels", count_of(all.kernels->list(), principal));
     if (all.shells)
@@ -53,7 +55,7 @@ void put_sandboxes(json::object& row, const managers& all, const std::string& pr
     if (own.empty()) return;
     json::array& names = row["names"].emplace_array();
     for (const auto& each : own) names.emplace_back(each.name);
-    row["latest"] = std::ranges::max(own, {}, &sandbox_record::created).created;
+    if (made_last != own.rend()) row["latest"] = made_last->created;
 }
 
 void put_memory(json::object& row)

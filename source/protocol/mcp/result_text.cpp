@@ -147,7 +147,7 @@ std::string packages(const json::array& list)
     return all;
 }
 
-// "356  name", as ls writes it; `path` says which folder it is in where that is not the same for all rows.
+// "356  name", as ls writes it; `path` says which folder it is in where that is not the one that was asked for.
 std::string file_line(const json::object& row, bool path)
 {
     const auto name = view_of(row, path ? "path" : "name");
@@ -173,21 +173,24 @@ std::string row_line(const json::object& row)
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
 
-bool in_several_folders(const json::array& rows)
+// A list may be of what is further below, and then names alone would not lead to anything.
+bool are_elsewhere(const json::array& rows, std::string_view listed_folder)
 {
-    const auto folder = folder_of(view_of(rows.front().get_object(), "path"));
-    return std::ranges::any_of(rows, [&](const json::value& row) {
-        return row.is_object() && folder_of(view_of(row.get_object(), "path")) != folder;
+    if (listed_folder.ends_with('/')) listed_folder.remove_suffix(1);
+    return std::ranges::any_of(rows, [listed_folder](const json::value& row) {
+        const auto folder = folder_of(view_of(row.get_object(), "path"));
+        return !folder.empty() && folder.substr(0, folder.size() - 1) != listed_folder;
     });
 }
 
-void add_rows(std::string& text, std::string_view name, const json::array& rows)
+// `listed_folder`: the one that a list of files is of.
+void add_rows(std::string& text, std::string_view name, const json::array& rows, std::string_view listed_folder)
 {
     const bool of_files = !rows.empty() && std::ranges::all_of(rows, [](const json::value& row) {
         return row.is_object() && is_file_row(row.get_object());
     });
     if (!of_files) add_block(text, name, {});
-    const bool by_path = of_files && in_several_folders(rows);
+    const bool by_path = of_files && are_elsewhere(rows, listed_folder);
     for (const auto& row : rows) {
         begin_line(text);
         if (of_files)
@@ -197,10 +200,10 @@ void add_rows(std::string& text, std::string_view name, const json::array& rows)
     }
 }
 
-void add_long(std::string& text, std::string_view name, const json::value& value)
+void add_long(std::string& text, std::string_view name, const json::value& value, std::string_view listed_folder)
 {
     if (value.is_array() && name != value_of_code)
-        add_rows(text, name, value.get_array());
+        add_rows(text, name, value.get_array(), listed_folder);
     else
         add_block(text, name, word(value));
 }
@@ -227,7 +230,7 @@ void add_others(std::string& text, const json::object& structured, const std::st
         const auto shown = fact(name, value);
         if (name == "output_path" && text.find(word(value)) != std::string::npos) continue;
         if (shown.empty())
-            add_long(text, name, value);
+            add_long(text, name, value, view_of(structured, "path"));
         else if (shown.find("://") != std::string::npos)
             add_block(text, {}, shown);  // where no sign of ours joins an address
         else

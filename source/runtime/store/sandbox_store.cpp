@@ -113,8 +113,9 @@ std::vector<sandbox_totals> sandbox_store::totals()
 {
     return db_
         .prepare(
-            "SELECT owner, sum(one), total(disk) FROM (SELECT owner, status <> 'deleting' AS one, disk FROM sandboxes "
-            "UNION ALL SELECT owner, 0, disk FROM snapshots) GROUP BY owner")
+            "SELECT owner, sum(one AND home = ''), sum(one AND home <> ''), total(disk) FROM (SELECT owner, home, "
+            "status <> 'deleting' AS one, disk FROM sandboxes UNION ALL SELECT owner, '', 0, disk FROM snapshots) "
+            "GROUP BY owner")
         .records<sandbox_totals>();
 }
 

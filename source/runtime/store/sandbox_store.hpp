@@ -71,10 +71,11 @@ struct sandbox_choice {
 
 struct sandbox_totals {
     std::string owner;
-    std::uint64_t count = 0;
-    std::uint64_t disk = 0;  ///< bytes, snapshots included
+    std::uint64_t count = 0;     ///< without default ones, as the quota counts
+    std::uint64_t defaults = 0;  ///< default ones
+    std::uint64_t disk = 0;      ///< bytes of all, snapshots included
 
-    auto columns() { return std::tie(owner, count, disk); }
+    auto columns() { return std::tie(owner, count, defaults, disk); }
 };
 
 /// The records of sandboxes, their packages and snapshots in an SQLite file. It is the only truth: nothing is

@@ -17,7 +17,7 @@ const { cluster, names, at, another, third, boxes, stop } = await start_rig({
     CLUSTER_DIRECTORY: directory.url, AUTH_ISSUERS: as.issuer, AUTH_QUOTAS: "ann:sandboxes=6,ann:jobs=2,bob:calls=6", SANDBOX_MAX_RUNS: String(RUNS), MCP_AUTH_TOKENS: `ann=${"a".repeat(32)},bob=${"b".repeat(32)}`,
 });
 const members_seen = async () => (await directory.command("KEYS", "cmcp:member:*")).split("\n").length;
-const told = async () => JSON.parse((await directory.command("HGET", "cmcp:has:ann", "n1")) || "{}");
+const told = async (name = "n1") => JSON.parse((await directory.command("HGET", "cmcp:has:ann", name)) || "{}");
 const refusal = async (name, tool, args = {}) => (await at(name).rest(tool, args)).value;
 
 await test("directory: each server tells of itself and of what it keeps", async () => {
@@ -118,12 +118,19 @@ await test("directory: a new sandbox goes to a server that is less busy than the
 const home_in_directory = async () => await directory.command("HGET", "cmcp:has:ann", ":home");
 
 await test("directory: the default sandbox is the same from each server, with runs, and so is what results had no room for", async () => {
+    const latest = (await at("n1").call("initialize_sandbox")).container_id;
     await at("n1").call("file_write", { path: "notes/a.txt", content: "of ann\n" });
     for (const name of names) {
         assert.equal((await at(name).call("file_read", { path: "notes/a.txt" })).content, "of ann\n");
         assert.equal((await at(name).call("system_run_command", { command: "cat notes/a.txt" })).stdout, "of ann\n");
     }
     assert(names.includes(await home_in_directory()));
+    // It was made last, but is neither counted nor meant by who means the latest sandbox.
+    const at_home = async () => await told(await home_in_directory());
+    await until("its home has told of it", async () => (await at_home()).names?.includes("default"));
+    const { sandboxes, names: kept } = await at_home();
+    assert.equal(sandboxes, kept.length - 1);
+    for (const name of names) assert.equal((await at(name).call("initialize_sandbox")).container_id, latest);
     for (const name of names) {
         const { output_path } = await at(name).call("system_info", { max_output: 100 });
         assert.equal(node_of(output_path.split("/").at(-1)), name);

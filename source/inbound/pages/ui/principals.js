@@ -11,7 +11,7 @@ const mebibyte = 1024 * 1024;
 
 // The name of a limit, the member of a row that counts what is used of it, and how the two are written. docs/rest.md has them.
 const counted = { runs: "runs", jobs: "jobs", tasks: "tasks", kernels: "kernels", shells: "shells", sandboxes: "sandboxes", sessions: "sessions", disk: "disk_bytes" };
-const limits = { calls: "calls of tools a minute", ...Object.fromEntries(Object.keys(counted).map((name) => [name, name])), disk: "MiB of all sandboxes", workspace: "MiB of the workspace" };
+const limits = { calls: "calls of tools a minute", ...Object.fromEntries(Object.keys(counted).map((name) => [name, name])), disk: "MiB of all sandboxes", workspace: "MiB of the default sandbox" };
 const textOf = (name) => name === "disk" || name === "workspace" ? bytes : (number) => number.toLocaleString("en");
 
 function use(number, most, name) {

@@ -152,7 +152,11 @@ const one = {
 
 export const sandboxes = {
   title: "Sandboxes",
-  count: () => state.session.everything ? machine().sandboxes : (state.usage.principals[0] || {}).sandboxes,
+  // As many as the list has; the quota is without default ones.
+  count: () => {
+    const { sandboxes = 0, default_sandboxes = 0 } = state.usage.principals[0] || {};
+    return state.session.everything ? machine().sandboxes : sandboxes + default_sandboxes;
+  },
   build(...rest) {
     this.shown = rest.length ? one : list;
     return this.shown.build(...rest);
