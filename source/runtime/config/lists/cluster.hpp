@@ -21,8 +21,7 @@ SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),
 
 TOPIC("Snapshots of sandboxes");
 SETTING("SNAPSHOT_STORE", std::string, snapshot_store, "", store_url,
-        "bucket of an S3-compatible object storage that keeps sandboxes and workspaces, as "
-        "https://host:port/bucket/prefix, "
+        "bucket of an S3-compatible object storage that keeps sandboxes, as https://host:port/bucket/prefix, "
         "port and prefix where there are any; http:// speaks plainly; empty: none");
 SETTING("SNAPSHOT_STORE_REGION", std::string, snapshot_store_region, "us-east-1", region_name,
         "region of the bucket, as requests to it are signed for");
@@ -33,7 +32,7 @@ SETTING("SNAPSHOT_STORE_SECRET", std::string, snapshot_store_secret, "", secret(
 SETTING("SNAPSHOT_STORE_CA", path, snapshot_store_ca, "", file_path,
         "certificates that are trusted at the storage beside the system's (PEM)");
 SETTING("SANDBOX_SNAPSHOT_EVERY", milliseconds, sandbox_snapshot_every, "300", seconds(1s, 365 * day),
-        "seconds after which a sandbox or workspace in use is kept again; an idle one is kept at once");
+        "seconds after which a sandbox in use is kept again; an idle one is kept at once");
 SETTING(
     "SNAPSHOT_KEY", std::string, snapshot_key, "", secret(parser<std::string>(encryption_key)),
     "64 hexadecimal digits that snapshots are encrypted with before they leave the server, the same on all servers of "

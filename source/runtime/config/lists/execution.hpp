@@ -27,9 +27,9 @@ SETTING("SANDBOX_FILE_SIZE_LIMIT", std::uint64_t, file_size_limit, "256", number
 SETTING("SANDBOX_TMP_SIZE", std::uint64_t, tmp_size, "64", number(1, terabyte, mib),
         "size of a run's /tmp and /dev/shm, MiB each");
 SETTING("SANDBOX_WORKSPACE_MAX_MB", std::uint64_t, workspace_max_size, "1024", number(0, terabyte, mib),
-        "size of a workspace above which runs that fill it are ended, MiB; 0: any");
+        "size of a default sandbox above which runs that fill it are ended, MiB; 0: any");
 SETTING("SANDBOX_WORKSPACE_MAX_FILES", std::uint64_t, workspace_max_files, "200000", number(0, 1'000'000'000),
-        "files and folders in a workspace; 0: any");
+        "files and folders in a sandbox; 0: any");
 SETTING("SANDBOX_OUTPUT_LIMIT", std::uint64_t, output_hard_limit, "64", number(1, terabyte, mib),
         "output that ends a run, MiB a stream");
 SETTING("BASH_ALLOWED_COMMANDS", words, bash_allowed_commands,

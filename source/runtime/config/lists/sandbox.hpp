@@ -42,7 +42,7 @@ SETTING(
     "SANDBOX_TOOLS_REACH_OUT", words, sandbox_tools_reach_out, "none", live(reach_out_list),
     "what tools that the programs of a sandbox call may reach beyond it: network (the web, package indexes and other "
     "MCP servers by the server's own rules, past the network of the sandbox), sandboxes (the caller's others), "
-    "workspace (the caller's); none: the sandbox alone");
+    "workspace (the caller's default one); none: the sandbox alone");
 SETTING("SANDBOX_TOOLS_CALLS", std::size_t, sandbox_tools_calls, "1000", live(number(1, 1'000'000)),
         "calls of tools that the programs of one run may make");
 SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),

@@ -7,11 +7,11 @@ SETTING("LOG_FORMAT", std::string, log_format, "text", log_format, "text or json
         "logging.use_structured_format");
 SETTING("LOG_FILE", path, log_file, "", file_path, "file for the log, rotated at 10 MiB; empty: stderr",
         "logging.log_file");
-SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder, "folder that holds the workspaces");
+SETTING("SANDBOX_ROOT", path, sandbox_root, "", folder, "folder that holds the sandboxes");
 
 TOPIC("Runs");
 SETTING("WORKSPACE_PER_SESSION", bool, workspace_per_session, "false", flag,
-        "a workspace for each session instead of one for each caller");
+        "a default sandbox for each session instead of one for each caller");
 
 TOPIC("Sandboxes and packages");
 SETTING("SECRETS_KEY_FILE", path, secrets_key_file, "", file_path,
