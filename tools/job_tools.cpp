@@ -3,6 +3,7 @@
 #include "mcp/result_text.hpp"
 #include "mcp/tool_registry.hpp"
 #include "text/terminal_text.hpp"
+#include "text/words.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
 
@@ -78,13 +79,6 @@ awaitable<job_view> poll_fitting(job_manager& jobs, tool_context& context, job_p
     }
 }
 
-void add_line(std::string& text, std::string_view line)
-{
-    if (line.empty()) return;
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    text += line;
-}
-
 // What became of the job, or where its output goes on.
 std::string line_of_state(const job_view& view)
 {
@@ -123,7 +117,7 @@ json::object outcome_in(const json::object& answer, const job_view& view)
     return outcome;
 }
 
-// The error output of Python in the workspace has been shown as it was printed.
+// The error output of system_run_python has been shown as it was printed.
 json::object outcome_to_tell(json::object outcome, const job_view& view)
 {
     if (view.more) return {};

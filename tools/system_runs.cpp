@@ -7,6 +7,7 @@
 #include "runs/python_run.hpp"
 #include "runs/run_report.hpp"
 #include "text/utf8_text.hpp"
+#include "text/words.hpp"
 #include "tools/run_tool.hpp"
 #include "tools/tools.hpp"
 
@@ -127,13 +128,6 @@ void add_value(json::object& to, const std::string& text)
     }
 }
 
-void append_line(std::string& text, const std::string& line)
-{
-    if (line.empty()) return;
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    text += line;
-}
-
 tool_result python_result(run_outcome outcome, module_source modules, std::string_view longest)
 {
     tool_result result;
@@ -144,8 +138,8 @@ tool_result python_result(run_outcome outcome, module_source modules, std::strin
     const bool failed = outcome.end.exit_code != 0;
     std::string hint = failed ? missing_module_hint(error, modules) : std::string();
     if (hint.empty()) hint = hint_on(error, {}, {outcome.limits, "PYTHON_MEMORY_LIMIT", false, false});
-    append_line(error, hint);
-    append_line(error, sentence);
+    add_line(error, hint);
+    add_line(error, sentence);
     result.structured["output"] = outcome.out;
     result.structured["error"] = error;
     add_value(result.structured, outcome.end.result);

@@ -53,7 +53,7 @@ awaitable<std::vector<std::string>> two_answers(http_connection& connection)
     std::vector<std::string> bodies;
     for (int i = 0; i != 2; ++i) {
         http_connection::whole_parser answer;
-        const auto failure = co_await connection.read(answer);
+        const auto failure = co_await read_message(connection.stream(), connection.buffer(), answer);
         bodies.push_back(failure ? failure.message() : answer.get().body());
     }
     co_return bodies;

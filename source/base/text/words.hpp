@@ -8,6 +8,20 @@
 
 namespace cmcp {
 
+/// Ends the last line of `text`, where there is one that has not ended.
+inline void begin_line(std::string& text)
+{
+    if (!text.empty() && text.back() != '\n') text += '\n';
+}
+
+/// A line behind the others; nothing where it is empty.
+inline void add_line(std::string& text, std::string_view line)
+{
+    if (line.empty()) return;
+    begin_line(text);
+    text += line;
+}
+
 std::string joined(const std::vector<std::string>& words, std::string_view between);
 
 /// The parts of `text` between the separators; one where there is no separator.

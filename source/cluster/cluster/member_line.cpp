@@ -69,12 +69,10 @@ awaitable<std::optional<bool>> member_line::ask_twice(std::string target)
 awaitable<std::optional<bool>> member_line::exchange(std::string target)
 {
     const auto post = post_to(target);
-    const auto unsent = co_await connection_->write(post);
-    if (failed(unsent)) co_return std::nullopt;
     http_connection::whole_parser answer;
     answer.body_limit(longest_answer);
-    const auto unread = co_await connection_->read(answer);
-    if (failed(unread) || answer.get().result() != http::status::ok || !answer.keep_alive()) co_return std::nullopt;
+    const auto failure = co_await connection_->ask(post, answer);
+    if (failed(failure) || answer.get().result() != http::status::ok || !answer.keep_alive()) co_return std::nullopt;
     co_return flag_of(jsonrpc::read_object(answer.get().body()), "yes");
 }
 

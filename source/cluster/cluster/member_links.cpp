@@ -86,13 +86,11 @@ awaitable<std::unique_ptr<http_connection>> member_links::connect(cluster_member
 
 awaitable<> member_links::shake_hands(byte_stream& stream, const cluster_member& to)
 {
-    SSL* const tls = stream.begin_tls(*trust_.context());
-    expect_host(tls, to.name, false);
     stream.expires_after(time_to_connect);
-    const auto failure = co_await stream.handshake(boost::asio::ssl::stream_base::client);
+    const auto failure = co_await secure(stream, *trust_.context(), to.name, false);
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     if (failure == boost::beast::error::timeout) throw unreachable(to, connection_problem(failure));
-    if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(tls, failure));
+    if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(stream.tls(), failure));
 }
 
 void member_links::give_back(const cluster_member& to, std::unique_ptr<http_connection> connection)

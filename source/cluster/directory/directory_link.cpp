@@ -48,11 +48,9 @@ awaitable<> directory_link::connect()
     }
     stream_->expires_after(time_to_connect);
     if (to_.secure) {
-        SSL* const tls = stream_->begin_tls(tls_);
-        expect_host(tls, to_.host, is_address(to_.host));
-        const auto failure = co_await stream_->handshake(boost::asio::ssl::stream_base::client);
+        const auto failure = co_await secure(*stream_, tls_, to_.host, is_address(to_.host));
         if (failure && failure != asio::error::operation_aborted && failure != boost::beast::error::timeout)
-            throw directory_away("no secure connection: " + handshake_problem(tls, failure));
+            throw directory_away("no secure connection: " + handshake_problem(stream_->tls(), failure));
         check(failure);
     }
     co_await log_in();

@@ -5,7 +5,6 @@
 #include "metrics/registry.hpp"
 #include "posix/unique_fd.hpp"
 #include "sealing/bad_snapshot.hpp"
-#include "vault/vault_turn.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,8 +32,7 @@ sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& con
       config_(config),
       sandboxes_(sandboxes),
       kernels_(kernels),
-      bucket_(std::move(executor), config),
-      turns_(std::make_shared<turns>())
+      bucket_(std::move(executor), config)
 {
     std::error_code none;
     const auto folder = sandboxes_.places().root() / forget_folder;
@@ -158,7 +156,7 @@ awaitable<> sandbox_vault::forget_deleted()
 {
     const auto all = deleted_;
     for (const auto& id : all) {
-        const turn mine = co_await turn::take(turns_, id);
+        const auto mine = co_await turns_.take(id);
         if (deleted_.contains(id)) co_await forget_deleted_one(id);
     }
 }

@@ -3,6 +3,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/event.hpp"
 #include "async/task_group.hpp"
+#include "async/turns.hpp"
 #include "kernels/kernel_manager.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "vault/passing_chunks.hpp"
@@ -93,9 +94,6 @@ public:
     awaitable<std::string> find(std::string handle, std::string node, gone_question is_gone);
 
 private:
-    class turn;
-    struct turns;
-
     awaitable<bool> keep_all(std::vector<std::string> ids, bool release, std::chrono::milliseconds limit);
     awaitable<> keep_some(std::shared_ptr<std::vector<std::string>> left, bool release);
     bool is_due(const sandbox_record& record, double now) const;
@@ -178,9 +176,9 @@ private:
     bool read_claims_ = false;  // since this server began
     std::function<awaitable<bool>(std::string)> is_home_{};
     bool adopted_ = false;
-    std::shared_ptr<turns> turns_;  // a coroutine that is never resumed may end after this
-    event woken_;                   // something is to be done
-    bool away_ = false;             // the storage, as was logged
+    turns turns_;        // of what is kept or brought of a sandbox
+    event woken_;        // something is to be done
+    bool away_ = false;  // the storage, as was logged
     std::function<bool()> in_touch_ = [] { return true; };
     bool ending_ = false;    // the server
     std::stop_source stop_;  // of work on the pool

@@ -2,7 +2,7 @@
 #include "log/log.hpp"
 #include "sealing/bad_snapshot.hpp"
 #include "text/handles.hpp"
-#include "vault/vault_turn.hpp"
+#include "vault/sandbox_vault.hpp"
 
 #include <system_error>
 
@@ -86,7 +86,7 @@ awaitable<> sandbox_vault::adopt_defaults()
 
 awaitable<> sandbox_vault::adopt(std::string handle)
 {
-    const turn mine = co_await turn::take(turns_, handle);
+    const auto mine = co_await turns_.take(handle);
     if (find_here(handle)) co_return;
     std::string problem;
     try {
@@ -176,7 +176,7 @@ awaitable<> sandbox_vault::claim_default(std::string handle)
 // The first call for it since this server has it.
 awaitable<> sandbox_vault::begin_default(std::string handle)
 {
-    const turn mine = co_await turn::take(turns_, handle);
+    const auto mine = co_await turns_.take(handle);
     if (find_here(handle)) co_return;
     sandbox_record wanted;
     wanted.id = handle;

@@ -3,7 +3,7 @@
 #include "posix/bytes.hpp"
 #include "snapshots/snapshot_stopped.hpp"
 #include "snapshots/snapshot_writer.hpp"
-#include "vault/vault_turn.hpp"
+#include "vault/sandbox_vault.hpp"
 
 #include <algorithm>
 
@@ -158,7 +158,7 @@ awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, stored_state&
 
 awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
 {
-    const turn mine = co_await turn::take(turns_, id);
+    const auto mine = co_await turns_.take(id);
     co_await keep_now(std::move(id), release);
 }
 
@@ -245,7 +245,7 @@ awaitable<> sandbox_vault::let_calls_in(std::string id)
 
 awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
 {
-    const turn mine = co_await turn::take(turns_, id);
+    const auto mine = co_await turns_.take(id);
     const auto record = find_here(id);
     if (!record || record->passing)
         throw sandbox_error("NotFound", "There is no sandbox " + id + " here that could move.");

@@ -6,7 +6,7 @@
 #include "snapshots/snapshot_reader.hpp"
 #include "snapshots/snapshot_stopped.hpp"
 #include "text/time_text.hpp"
-#include "vault/vault_turn.hpp"
+#include "vault/sandbox_vault.hpp"
 
 #include <algorithm>
 
@@ -258,7 +258,7 @@ awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
 
 awaitable<std::string> sandbox_vault::find(std::string handle, std::string node, gone_question is_gone)
 {
-    const turn mine = co_await turn::take(turns_, handle);
+    const auto mine = co_await turns_.take(handle);
     std::optional<sandbox_error> refused;
     std::string place;
     try {

@@ -1,6 +1,7 @@
 #include "runs/bash_manager.hpp"
 
 #include "jail/program_view.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -110,7 +111,7 @@ void bash_manager::explain(run_outcome& outcome) const
     if (outcome.err.find("BASH_ALLOWED_COMMANDS") != std::string::npos ||
         outcome.err.find(absent_text) != std::string::npos)
         return;
-    if (!outcome.err.empty() && outcome.err.back() != '\n') outcome.err += '\n';
+    begin_line(outcome.err);
     outcome.err += "(" + hint_ + ")\n";
 }
 

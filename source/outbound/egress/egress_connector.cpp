@@ -9,7 +9,8 @@
 #include "metrics/registry.hpp"
 #include "text/time_text.hpp"
 
-#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/error.hpp>
 
 #include <algorithm>
 
@@ -75,42 +76,32 @@ std::vector<ip::address> in_turns(const std::vector<ip::address>& all)
     return mixed;
 }
 
-awaitable<boost::system::error_code> connect_one(tcp::socket& socket, tcp::endpoint to)
-{
-    auto [failure] = co_await socket.async_connect(to, as_tuple);
-    co_return failure;
-}
-
 struct connect_attempt {
-    tcp::socket socket;
-    ip::address address;
-    boost::system::error_code failure;
-    bool late = false;
+    bool is_late() const { return failure == boost::beast::error::timeout; }
+
+    stream_socket socket;
+    ip::address address{};
+    boost::system::error_code failure{};
 };
 
 awaitable<connect_attempt> connect_any(std::vector<ip::address> addresses, std::uint16_t port,
                                        std::chrono::milliseconds limit)
 {
     auto executor = co_await asio::this_coro::executor;
-    connect_attempt last{tcp::socket(executor), {}, {}, false};
+    connect_attempt last{stream_socket(executor)};
     const auto end = clock::now() + limit;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         last.address = addresses[i];
-        last.late = false;
-        last.socket = tcp::socket(executor);
+        last.socket = stream_socket(executor);
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
         const auto share =
             std::max<std::chrono::milliseconds>(least_attempt, left / static_cast<int>(addresses.size() - i));
         const tcp::endpoint to(last.address, port);
-        try {
-            last.failure = co_await with_deadline(connect_one(last.socket, to), share);
-        } catch (const deadline_exceeded&) {
-            last.late = true;
-        }
+        last.failure = co_await connect_within(last.socket, to, share);
         auto state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none)
             throw boost::system::system_error(asio::error::operation_aborted);
-        if (!last.failure && !last.late) break;
+        if (!last.failure) break;
     }
     co_return last;
 }
@@ -255,7 +246,7 @@ awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, h
     if (entered) entered("connecting", "connecting to " + addresses.front().to_string());
     auto attempt = co_await connect_any(addresses, port, ticket->limits().connect);
     const std::string address = attempt.address.to_string();
-    if (attempt.late)
+    if (attempt.is_late())
         fail(*ticket, who, port, kind::timeout, "timeout",
              "Timed out while connecting: " + who.with_port(port) + " did not accept a connection within " +
                  seconds_text(ticket->limits().connect) + ".",

@@ -1,6 +1,5 @@
 #include "egress/reach.hpp"
 
-#include "async/with_deadline.hpp"
 #include "egress/resolver.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -33,12 +32,6 @@ awaitable<std::vector<tcp::endpoint>> places_of(std::string host, std::uint16_t 
     co_return places;
 }
 
-awaitable<error_code> connect(stream_socket& socket, tcp::endpoint to)
-{
-    const auto [failure] = co_await socket.async_connect(to, as_tuple);
-    co_return failure;
-}
-
 }  // namespace
 
 std::string connection_problem(const error_code& failure)
@@ -57,12 +50,7 @@ awaitable<stream_socket> reach(std::string host, std::uint16_t port, std::chrono
     stream_socket socket(executor);
     for (const auto& place : places) {
         socket = stream_socket(executor);
-        try {
-            auto attempt = connect(socket, place);
-            failure = co_await with_deadline(std::move(attempt), limit);
-        } catch (const deadline_exceeded&) {
-            failure = boost::beast::error::timeout;
-        }
+        failure = co_await connect_within(socket, place, limit);
         if (!failure || failure == asio::error::operation_aborted) break;
     }
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);

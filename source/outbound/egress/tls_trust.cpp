@@ -97,6 +97,12 @@ void expect_host(SSL* connection, const std::string& host, bool is_address)
     SSL_set_tlsext_host_name(connection, host.c_str());
 }
 
+awaitable<error_code> secure(byte_stream& stream, ssl::context& trust, std::string host, bool is_address)
+{
+    expect_host(stream.begin_tls(trust), host, is_address);
+    return stream.handshake(ssl::stream_base::client);
+}
+
 std::string handshake_problem(SSL* connection, const error_code& failure)
 {
     const long verified = ::SSL_get_verify_result(connection);

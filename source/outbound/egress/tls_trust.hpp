@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "streams/byte_stream.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 
@@ -27,6 +28,10 @@ awaitable<std::shared_ptr<boost::asio::ssl::context>> find_client_context(std::f
 
 /// Asks for a certificate that names `host` (a name, sent as SNI, or an address) and is valid.
 void expect_host(SSL* connection, const std::string& host, bool is_address);
+
+/// Goes on in TLS with a server that must be `host`. `trust` must outlive the stream.
+awaitable<boost::system::error_code> secure(byte_stream& stream, boost::asio::ssl::context& trust, std::string host,
+                                            bool is_address);
 
 /// Why a handshake failed, as the end of a sentence: "its certificate has expired", "it speaks no TLS".
 std::string handshake_problem(SSL* connection, const boost::system::error_code& failure);

@@ -120,17 +120,13 @@ awaitable<response> deliver(const otlp_target& target, boost::asio::ssl::context
     auto socket = co_await reach(who.name, target.endpoint.port, time_to_answer);
     http_connection connection(std::move(socket));
     if (target.endpoint.secure) {
-        SSL* const tls = connection.stream().begin_tls(*trust);
-        expect_host(tls, who.name, who.address.has_value());
-        const auto failure = co_await connection.stream().handshake(boost::asio::ssl::stream_base::client);
+        const auto failure = co_await secure(connection.stream(), *trust, who.name, who.address.has_value());
         check(failure);
     }
-    const auto unsent = co_await connection.write(what);
-    check(unsent);
     http_connection::whole_parser answer;
     answer.body_limit(64 * 1024);
-    const auto unread = co_await connection.read(answer);
-    check(unread);
+    const auto failure = co_await connection.ask(what, answer);
+    check(failure);
     co_return answer.release();
 }
 

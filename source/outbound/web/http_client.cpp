@@ -168,13 +168,11 @@ awaitable<> fetch::secure()
     auto finding = find_trust_();
     const auto trust = co_await std::move(finding);
     auto& stream = connection_->stream();
-    SSL* const tls = stream.begin_tls(*trust);
-    expect_host(tls, at_.who.name, at_.who.address.has_value());
-    const auto failure = co_await stream.handshake(boost::asio::ssl::stream_base::client);
+    const auto failure = co_await cmcp::secure(stream, *trust, at_.who.name, at_.who.address.has_value());
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     if (failure)
-        throw fetch_error("tls",
-                          "No secure connection to " + at_.who.text() + ": " + handshake_problem(tls, failure) + ".");
+        throw fetch_error(
+            "tls", "No secure connection to " + at_.who.text() + ": " + handshake_problem(stream.tls(), failure) + ".");
 }
 
 http_connection::request fetch::make_request() const

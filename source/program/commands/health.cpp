@@ -13,7 +13,6 @@
 #include <chrono>
 #include <iostream>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace cmcp::command {
@@ -75,7 +74,7 @@ awaitable<stream_socket> connect_to(std::vector<stream_socket::endpoint_type> ad
     boost::system::error_code failure = asio::error::host_not_found;
     for (const auto& each : addresses) {
         socket.close();
-        std::tie(failure) = co_await socket.async_connect(each, as_tuple);
+        failure = co_await connect_within(socket, each, patience);
         if (!failure) break;
     }
     check(failure);
@@ -96,11 +95,9 @@ awaitable<> ask_server(const settings& config, std::string page, unsigned& statu
     http_connection::request request(http::verb::get, page, 11);
     request.set(http::field::host, "localhost:" + std::to_string(config.port));
     request.set(http::field::connection, "close");
-    const auto unsent = co_await connection.write(request);
-    check(unsent);
     http_connection::whole_parser answer;
-    const auto unread = co_await connection.read(answer);
-    check(unread);
+    const auto failure = co_await connection.ask(request, answer);
+    check(failure);
     status = answer.get().result_int();
     std::cout << answer.get().body() << '\n';
 }

@@ -4,6 +4,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "text/built_path.hpp"
 #include "text/terminal_text.hpp"
+#include "text/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,11 +54,6 @@ template <class Names>
 bool is_among(const Names& names, std::string_view name)
 {
     return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-void begin_line(std::string& text)
-{
-    if (!text.empty() && text.back() != '\n') text += '\n';
 }
 
 void add_block(std::string& text, std::string_view label, std::string_view block)

@@ -5,9 +5,6 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -23,13 +20,6 @@ namespace {
 constexpr std::size_t longest_record = 16 * 1024;
 
 }  // namespace
-
-bool is_quiet(stream_socket& socket)
-{
-    char byte = 0;
-    const auto seen = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return seen < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
 
 class byte_stream::tls_layer {
 public:

@@ -31,17 +31,14 @@ awaitable<error_code> http_connection::write(const request& message)
     co_return sent.failure;
 }
 
-awaitable<error_code> http_connection::read_header(parser& into)
+awaitable<error_code> http_connection::ask(const request& message, whole_parser& answer)
 {
-    http::basic_parser<false>& plain = into;
-    return cmcp::read_header(stream_, buffer_, plain);
+    auto failure = co_await write(message);
+    if (!failure) failure = co_await read_message(stream_, buffer_, answer);
+    co_return failure;
 }
 
-awaitable<error_code> http_connection::read(whole_parser& into)
-{
-    http::basic_parser<false>& plain = into;
-    return read_message(stream_, buffer_, plain);
-}
+awaitable<error_code> http_connection::read_header(parser& into) { return cmcp::read_header(stream_, buffer_, into); }
 
 awaitable<byte_stream::transfer> http_connection::read_body(parser& from, asio::mutable_buffer room)
 {
@@ -49,8 +46,7 @@ awaitable<byte_stream::transfer> http_connection::read_body(parser& from, asio::
     body.data = room.data();
     body.size = room.size();
     byte_stream::transfer piece;
-    http::basic_parser<false>& plain = from;
-    piece.failure = co_await read_some(stream_, buffer_, plain);
+    piece.failure = co_await read_some(stream_, buffer_, from);
     piece.size = room.size() - body.size;
     if (piece.failure == http::error::need_buffer) piece.failure = {};
     co_return piece;

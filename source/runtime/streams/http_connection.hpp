@@ -30,9 +30,11 @@ public:
     byte_stream& stream() { return stream_; }
     boost::beast::flat_buffer& buffer() { return buffer_; }  ///< read beyond the last message
 
+    /// The whole answer, where it is short enough for the parser's limits.
+    awaitable<boost::system::error_code> ask(const request& message, whole_parser& answer);
+
     awaitable<boost::system::error_code> write(const request& message);
     awaitable<boost::system::error_code> read_header(parser& into);
-    awaitable<boost::system::error_code> read(whole_parser& into);
 
     /// A piece of the body, which is in `room` then: `size` bytes of it, even where the connection failed after it.
     awaitable<byte_stream::transfer> read_body(parser& from, asio::mutable_buffer room);

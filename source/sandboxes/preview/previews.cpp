@@ -1,6 +1,5 @@
 #include "preview/previews.hpp"
 
-#include "async/with_deadline.hpp"
 #include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
 #include "limits/socket_memory.hpp"
@@ -34,23 +33,6 @@ std::string_view authority_of(std::string_view url)
     if (mark == std::string_view::npos) return {};
     const auto authority = url.substr(mark + 3);
     return authority.substr(0, authority.find('/'));
-}
-
-awaitable<bool> connect_to(stream_socket& socket, tcp::endpoint place)
-{
-    const auto [refused] = co_await socket.async_connect(place, as_tuple);
-    co_return !refused;
-}
-
-awaitable<bool> connects(stream_socket& socket, tcp::endpoint place)
-{
-    try {
-        auto attempt = connect_to(socket, place);
-        const bool connected = co_await with_deadline(std::move(attempt), patience_to_connect);
-        co_return connected;
-    } catch (const deadline_exceeded&) {
-        co_return false;
-    }
 }
 
 class port_rules final : public relay_rules {
@@ -127,9 +109,8 @@ awaitable<std::optional<stream_socket>> previews::connect(port_link link, std::s
         socket.assign(place.protocol(), opened.socket.get(), error);
         if (error) continue;
         static_cast<void>(opened.socket.release());
-        auto attempt = connects(socket, place);
-        const bool connected = co_await std::move(attempt);
-        if (connected) co_return std::optional(std::move(socket));
+        error = co_await connect_within(socket, place, patience_to_connect);
+        if (!error) co_return std::optional(std::move(socket));
     }
     if (problem.empty()) problem = "Nothing answers on port " + std::to_string(link.port) + " of the sandbox.";
     problem += " Start the program that listens there, on 127.0.0.1 or 0.0.0.0, and load this again.";

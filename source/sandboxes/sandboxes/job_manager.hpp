@@ -18,7 +18,7 @@ namespace cmcp {
 
 /// The description of a job, for its record.
 struct new_job {
-    std::string sandbox{};  ///< id; empty: the caller's workspace
+    std::string sandbox{};  ///< id; empty: of none
     std::string tool;
     std::string label;      ///< the code or command; its beginning is kept
     std::string request{};  ///< the id of the request that begins it, for the log

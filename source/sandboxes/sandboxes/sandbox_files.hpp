@@ -1,6 +1,6 @@
 #pragma once
 
-#include "files/edit_turns.hpp"
+#include "async/turns.hpp"
 #include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
 #include "http/file_gateway.hpp"
@@ -57,7 +57,7 @@ private:
     const settings& config_;
     sandbox_manager& sandboxes_;
     blocking_pool& pool_;
-    edit_turns edits_;
+    turns edits_;
 };
 
 }  // namespace cmcp

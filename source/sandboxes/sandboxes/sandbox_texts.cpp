@@ -42,7 +42,7 @@ awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_reque
     const auto use = sandboxes_.enter(where);
     what.path = relative("path", what.path);
     const auto workspace = sandboxes_.places().files(where);
-    const auto turn = co_await edits_.begin(where.id);
+    const auto turn = co_await edits_.take(where.id);
     auto prepare = prepare_edit([place = workspace] { return place; }, std::move(policy), std::move(what));
     auto edited = co_await pool_.run_long(where.owner, std::move(prepare));
     auto disk = sandboxes_.reserve(where, edited.file->unseen());

@@ -9,15 +9,16 @@
 
 namespace cmcp {
 
-/// Lets edits of the files of one sandbox come after each other. Io thread only.
-class edit_turns {
+/// Lets work on things of the same name come one after another. Io thread only. A coroutine that waits for its turn, or
+/// has it, may end after this.
+class turns {
     struct queue {
         bool taken = false;
         event freed;
     };
 
 public:
-    /// The right to edit, as long as it lives.
+    /// The right to work, as long as it lives.
     class turn {
     public:
         explicit turn(std::shared_ptr<queue> of) : of_(std::move(of)) { of_->taken = true; }
@@ -34,10 +35,10 @@ public:
         std::shared_ptr<queue> of_;
     };
 
-    awaitable<turn> begin(std::string sandbox)
+    awaitable<turn> take(std::string name)
     {
         std::erase_if(queues_, [](const auto& each) { return each.second.use_count() == 1; });
-        auto& known = queues_[sandbox];
+        auto& known = queues_[name];
         if (!known) known = std::make_shared<queue>();
         const auto of = known;
         while (of->taken) co_await of->freed.wait();
@@ -45,7 +46,7 @@ public:
     }
 
 private:
-    std::map<std::string, std::shared_ptr<queue>> queues_;  // by sandbox
+    std::map<std::string, std::shared_ptr<queue>> queues_;  // by name
 };
 
 }  // namespace cmcp
