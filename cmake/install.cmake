@@ -51,7 +51,9 @@ install(FILES ${package_folder}/logrotate DESTINATION ${CMAKE_INSTALL_DATADIR}/d
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/container/clients/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/clients)
 set(cluster_folder ${CMAKE_SOURCE_DIR}/container/cluster)
 install(PROGRAMS ${cluster_folder}/certificates DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/cluster)
-install(FILES ${cluster_folder}/custom.env ${cluster_folder}/haproxy.cfg DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/cluster)
+foreach(name custom.env etcd.env etcd.service haproxy.cfg)
+    install(FILES ${cluster_folder}/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/container-mcp/examples/cluster)
+endforeach()
 
 # The units name the program by its full path, which is known only when the prefix is: at the time of the installation.
 install(CODE "

@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
 Usage: scripts/04-run-container.sh [--stop | --restart | --print] [--keep-masks] [-- FLAG…]
 
 Starts the container and waits until the server answers. One that runs already with the same image, flags and settings
-is left alone; otherwise it is replaced. The workspaces in volume/sandbox stay.
+is left alone; otherwise it is replaced. The sandboxes in volume/sandbox stay.
 
   --stop         stop it: running calls get ten seconds to end
   --restart      stop and start it

@@ -4,6 +4,8 @@
 #include "runs/sandbox_error.hpp"
 #include "store/database.hpp"
 
+#include <algorithm>
+
 namespace cmcp {
 
 tool_result sandbox_refusal(std::string_view type, const std::string& sentence)
@@ -100,6 +102,10 @@ json::object one_of(std::string_view description, names values)
 json::object output(properties members, names required)
 {
     auto schema = object({}, members);
+    auto& all = schema["properties"].as_object();
+    const bool tells_success = std::ranges::find(required, "success") != required.end();
+    if (tells_success && !all.contains("success")) all["success"] = boolean("Whether it worked");
+    if (!all.contains("error")) all["error"] = string("What went wrong and what to do");
     json::object failed;
     failed["properties"] = json::object{{"success", json::object{{"const", false}}}};
     failed["required"] = json::array{"success", "error"};

@@ -32,8 +32,9 @@ json::object any(std::string_view description);                   ///< no type: 
 json::object one_of(std::string_view description, names values);  ///< a string out of a fixed set ("enum")
 json::array list(names values);
 
-/// An output schema: more members may come. A failure has {success: false, error} in place of the required ones;
-/// clients hold failures against the schema, too.
+/// An output schema: more members may come. `error`, and `success` where it is required, are there without being
+/// named. A failure has {success: false, error} in place of the required ones; clients hold failures against the
+/// schema, too.
 json::object output(properties members, names required = {});
 
 }  // namespace cmcp::schema

@@ -1,5 +1,5 @@
 #include "tools/described_tool.hpp"
-#include "tools/file_places.hpp"
+#include "tools/file_access.hpp"
 
 namespace cmcp {
 namespace {
@@ -15,7 +15,7 @@ std::string note_on(const file_matches& matches, std::size_t offset, const std::
     return {};
 }
 
-awaitable<tool_result> process_file_search(file_searcher& searcher, file_places places, tool_context& context,
+awaitable<tool_result> process_file_search(file_searcher& searcher, file_access access, tool_context& context,
                                            file_search_input input)
 {
     const std::string sandbox = input.sandbox_id;
@@ -23,7 +23,7 @@ awaitable<tool_result> process_file_search(file_searcher& searcher, file_places 
     const std::string glob = input.glob;
     file_search_request request = std::move(input);
     const auto room = room_for_text(context.result_limit);
-    auto matches = co_await places.search(searcher, context.who, sandbox, std::move(request), room);
+    auto matches = co_await access.search(searcher, context.who, sandbox, std::move(request), room);
     json::object answer{
         {"success", true}, {"content", matches.text}, {"matches", matches.matches}, {"files", matches.files}};
     if (matches.next_offset != 0) answer["next_offset"] = matches.next_offset;
@@ -38,14 +38,13 @@ json::object file_search_output()
                            {"matches", schema::typed("integer", "Lines that match, of all pages")},
                            {"files", schema::typed("integer", "Files with a match")},
                            {"next_offset", schema::typed("integer", "Where to go on")},
-                           {"note", schema::string("Why there may be more, or none")},
-                           {"error", schema::string("What went wrong and what to do")}},
+                           {"note", schema::string("Why there may be more, or none")}},
                           {"success", "content", "matches", "files"});
 }
 
 }  // namespace
 
-tool_owner make_file_search(file_searcher& searcher, const file_places& places)
+tool_owner make_file_search(file_searcher& searcher, const file_access& access)
 {
     using input = file_search_input;
     return make_tool<input>(
@@ -65,7 +64,7 @@ tool_owner make_file_search(file_searcher& searcher, const file_places& places)
                                   {"limit", &input::limit, "Most matches", rule::between(1, 10'000), rule::unlisted},
                                   {"offset", &input::offset, "", rule::between(0, 100'000'000)},
                                   {"everything", &input::everything, "", rule::with_default, rule::unlisted}}),
-         .process = std::bind_front(process_file_search, std::ref(searcher), places),
+         .process = std::bind_front(process_file_search, std::ref(searcher), access),
          .refuse = file_refusal});
 }
 

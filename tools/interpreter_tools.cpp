@@ -46,7 +46,7 @@ std::string sentence_about(const json::object& outcome)
 
 /// Work with log messages before and behind it, which users of these tools expect.
 template <class Input>
-struct told_process {
+struct announced_process {
     std::string (*begins)(const Input&);
     std::function<awaitable<tool_result>(tool_context&, Input)> work;
 
@@ -144,7 +144,7 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
                    .about = unnamed_subject::latest_sandbox},
          .input = {{"image", &initialize_input::image, "One of " + sandboxes.images().names(true)}},
          .process =
-             told_process<initialize_input>{
+             announced_process<initialize_input>{
                  begin_of_initialize, std::bind_front(process_initialize, std::ref(sandboxes), std::ref(languages))},
          .refuse = interpreter_refusal});
 }
@@ -204,24 +204,22 @@ tool_result language_result(kernel_outcome& outcome, bool stateful, std::string_
     return result;
 }
 
-awaitable<tool_result> execute(sandbox_runner& runs, kernel_manager& kernels, blocking_pool& pool, caller who,
-                               request_io& io, execute_code_input input)
+awaitable<tool_result> execute(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
+                               execute_code_input input)
 {
     const bool stateful = input.stateful;
     const std::string longest = runs.python_terms().longest(input.background);
     auto outcome = co_await run_language(runs, kernels, who, io, std::move(input));
     auto result = language_result(outcome, stateful, longest);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.done.where),
-                       std::move(outcome.done.files));
+    co_await add_files(result, runs, std::move(who), std::move(outcome.done.where), std::move(outcome.done.files));
     co_return result;
 }
 
 tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, language_trials& languages,
-                             job_manager& jobs, blocking_pool& pool)
+                             job_manager& jobs)
 {
     using input = execute_code_input;
-    run_process<input> process{"execute_code", &jobs,
-                               std::bind_front(execute, std::ref(runs), std::ref(kernels), std::ref(pool)),
+    run_process<input> process{"execute_code", &jobs, std::bind_front(execute, std::ref(runs), std::ref(kernels)),
                                std::bind_front(named_or_latest, std::ref(runs.sandboxes()))};
     auto described = make_tool<input>(
         {.about = {.name = "execute_code",
@@ -242,8 +240,8 @@ tool_owner make_execute_code(sandbox_runner& runs, kernel_manager& kernels, lang
                    max_output_field(),
                    stateful_field(),
                    background_field()},
-         .process = told_process<input>{[](const input& wish) { return "Executing " + wish.language + " code."; },
-                                        std::bind_front(run_or_begin<input>, std::move(process))},
+         .process = announced_process<input>{[](const input& wish) { return "Executing " + wish.language + " code."; },
+                                             std::bind_front(run_or_begin<input>, std::move(process))},
          .refuse = interpreter_refusal});
     languages.on_change(
         [&languages, &code_tool = *described] { code_tool.describe_as(about_execute_code + languages.sentence()); });
@@ -281,18 +279,19 @@ tool_owner make_stop_sandbox(sandbox_manager& sandboxes)
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .about = unnamed_subject::latest_sandbox},
          .input = {latest_sandbox_id_field(), {"keep_files", &stop_input::keep_files, "", rule::with_default}},
-         .process = told_process<stop_input>{[](const stop_input&) { return std::string("Stopping the sandbox."); },
-                                             std::bind_front(process_stop, std::ref(sandboxes))},
+         .process =
+             announced_process<stop_input>{[](const stop_input&) { return std::string("Stopping the sandbox."); },
+                                           std::bind_front(process_stop, std::ref(sandboxes))},
          .refuse = interpreter_refusal});
 }
 
 }  // namespace
 
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           language_trials& languages, job_manager& jobs, blocking_pool& pool)
+                           language_trials& languages, job_manager& jobs)
 {
     registry.add(make_initialize_sandbox(runs.sandboxes(), languages));
-    registry.add(make_execute_code(runs, kernels, languages, jobs, pool));
+    registry.add(make_execute_code(runs, kernels, languages, jobs));
     registry.add(make_stop_sandbox(runs.sandboxes()));
 }
 

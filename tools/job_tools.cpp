@@ -83,13 +83,13 @@ awaitable<job_view> poll_fitting(job_manager& jobs, tool_context& context, job_p
 std::string line_of_state(const job_view& view)
 {
     std::string line = view.record.state;
-    if (view.place != 0) line += " at place " + std::to_string(view.place);
+    if (view.queue_position != 0) line += " at position " + std::to_string(view.queue_position);
     if (view.record.ended == 0 || view.more) line += "; cursor: " + std::to_string(view.cursor);
     if (view.more) line += "; more: true";
     return line;
 }
 
-// The model knows what it began: it is told what is new, and the state.
+// The model knows what it began: it gets what is new, and the state.
 std::string text_of_poll(const job_view& view, const json::object& outcome)
 {
     auto text = as_terminal_shows(view.output);
@@ -137,7 +137,7 @@ awaitable<tool_result> process_job_poll(job_manager& jobs, tool_context& context
     result.structured["cursor"] = static_cast<std::int64_t>(view.cursor);
     result.structured["more"] = view.more;
     if (!view.messages.empty()) result.structured["messages"] = json::array(view.messages.begin(), view.messages.end());
-    if (view.place != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.place);
+    if (view.queue_position != 0) result.structured["queue_place"] = static_cast<std::int64_t>(view.queue_position);
     if (const auto* cause = outcome.if_contains("cause")) result.structured["cause"] = *cause;
     if (view.record.ended != 0) result.structured["result"] = outcome;
     result.text = text_of_poll(view, outcome_to_tell(std::move(outcome), view));
@@ -157,11 +157,10 @@ tool_owner make_job_poll(job_manager& jobs)
                         {"cursor", schema::typed("integer", "For the next call")},
                         {"more", schema::boolean("There is more output to read at once")},
                         {"messages", schema::array("While it runs: what the server says of it", schema::string(""))},
-                        {"queue_place", schema::typed("integer", "While it is queued: its place; 1 is next")},
+                        {"queue_place", schema::typed("integer", "While it is queued: its position; 1 is next")},
                         {"cause", schema::string("Why it ended")},
                         {"result",
-                         schema::any("What the tool would have answered beside its output, once it has ended")},
-                        {"error", schema::string("What went wrong and what to do")}},
+                         schema::any("What the tool would have answered beside its output, once it has ended")}},
                        {"job_id", "state", "output", "cursor"})),
                    .may_show_images = true,
                    .needs = scope::read,
@@ -214,10 +213,8 @@ tool_owner make_job_kill(job_manager& jobs)
         {.about = {.name = "job_kill",
                    .title = "End a run in the background",
                    .description = "End a job; job_poll still reads its output.",
-                   .output_schema =
-                       with_job_properties(schema::output({{"success", schema::boolean("It does not run any more")},
-                                                           {"error", schema::string("What went wrong and what to do")}},
-                                                          {"success", "job_id", "state"})),
+                   .output_schema = with_job_properties(schema::output(
+                       {{"success", schema::boolean("It does not run any more")}}, {"success", "job_id", "state"})),
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false}},
          .input = {job_id_field()},

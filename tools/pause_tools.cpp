@@ -10,11 +10,9 @@ namespace {
 
 json::object state_output()
 {
-    return schema::output({{"success", schema::boolean("Whether it worked")},
-                           {"sandbox_id", schema::string("Its handle")},
+    return schema::output({{"sandbox_id", schema::string("Its handle")},
                            {"status", schema::one_of("Its state", {"running", "stopped"})},
-                           {"kept_elsewhere", schema::boolean("Whether a snapshot is outside of this server, too")},
-                           {"error", schema::string("What went wrong and what to do")}},
+                           {"kept_elsewhere", schema::boolean("Whether a snapshot is outside of this server, too")}},
                           {"success", "sandbox_id", "status"});
 }
 

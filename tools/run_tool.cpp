@@ -17,7 +17,7 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_images = 4;
-constexpr std::uint64_t largest_image = 1 << 20;  // bytes; of larger ones the name is told
+constexpr std::uint64_t largest_image = 1 << 20;  // bytes; of larger ones only the name is shown
 constexpr std::uint64_t all_images = 2 << 20;
 
 bool is_image(std::string_view type)
@@ -108,9 +108,9 @@ awaitable<tool_result> begin_job(job_manager* jobs, tool_context& context, new_j
         throw sandbox_error("StateError", "run_in_background needs TOOLS_ENABLE_SANDBOX; leave it out.");
     job.request = context.request_id;
     const auto begun = co_await jobs->start(context.who, std::move(job), std::move(work));
-    const std::string how = begun.place == 0 ? "It runs in the background"
-                                             : "It waits for its turn in the background, at place " +
-                                                   std::to_string(begun.place) + " of the queue";
+    const std::string how = begun.queue_position == 0 ? "It runs in the background"
+                                                      : "It waits for its turn in the background, at position " +
+                                                            std::to_string(begun.queue_position) + " of the queue";
     json::object answer;
     answer["success"] = true;
     answer["job_id"] = begun.record.id;
@@ -209,9 +209,9 @@ void add_kernel_fields(tool_result& result, kernel_outcome& outcome)
     result.structured["error"] = outcome.note;
 }
 
-awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
-                      sandbox_record where, changed_paths files)
+awaitable<> add_files(tool_result& result, sandbox_runner& runs, caller who, sandbox_record where, changed_paths files)
 {
+    auto& sandboxes = runs.sandboxes();
     json::array names, links;
     for (const auto& file : files.paths) {
         names.emplace_back(file);
@@ -224,7 +224,7 @@ awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_
     auto work = [folder = sandboxes.places().files(where), paths = std::move(files.paths)] {
         return read_pictures(folder, paths);
     };
-    const auto pictures = co_await pool.run(where.owner, std::move(work));
+    const auto pictures = co_await runs.pool().run(where.owner, std::move(work));
     for (const auto& each : pictures)
         result.content.push_back(json::object{{"type", "image"}, {"data", each.data}, {"mimeType", each.type}});
 }

@@ -86,7 +86,7 @@ awaitable<tool_result> run_or_begin(run_process<Input> how, tool_context& contex
     co_return answer_with_job(call);
 }
 
-/// Adds the members that all results of runs have, and to `_meta` that no place was left for the run.
+/// Adds the members that all results of runs have, and to `_meta` that the queue was full.
 void add_run(tool_result& result, const run_outcome& run);
 
 /// {stdout, stderr} and what all results of runs have in common; is_error where the run did not end by itself.
@@ -106,7 +106,6 @@ void add_kernel_fields(tool_result& result, kernel_outcome& outcome);
 
 /// Appends the images among `files` as image content, up to a limit, and the results `files`, `file_links`,
 /// `files_left_out`.
-awaitable<> add_files(tool_result& result, sandbox_manager& sandboxes, blocking_pool& pool, caller who,
-                      sandbox_record where, changed_paths files);
+awaitable<> add_files(tool_result& result, sandbox_runner& runs, caller who, sandbox_record where, changed_paths files);
 
 }  // namespace cmcp

@@ -66,11 +66,9 @@ tool_owner make_upload_file_to_sandbox(sandbox_files& files, sandbox_manager& sa
               .description =
                   "Put a file into a sandbox: base64 in content, or local_file_path from the server. Text: file_write.",
               .output_schema =
-                  schema::output({{"success", schema::boolean("Whether it worked")},
-                                  {"path", schema::string("Path of the file, relative to the working folder")},
+                  schema::output({{"path", schema::string("Path of the file, relative to the working folder")},
                                   {"size", schema::typed("integer", "Bytes")},
-                                  {"file_link", schema::string("Where to download it")},
-                                  {"error", schema::string("What went wrong and what to do")}},
+                                  {"file_link", schema::string("Where to download it")}},
                                  {"success", "path", "size"}),
               .needs = scope::files,
               .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
@@ -162,13 +160,11 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                    .title = "Read a file of a sandbox",
                    .description = "As file_read with sandbox_id, with a link to download the file.",
                    .output_schema = schema::output(
-                       {{"success", schema::boolean("Whether it worked")},
-                        {"content", schema::string("The text, or the bytes as base64")},
+                       {{"content", schema::string("The text, or the bytes as base64")},
                         {"encoding", schema::one_of("What content is", {"utf-8", "base64"})},
                         {"size", schema::typed("integer", "Bytes of the whole file")},
                         {"next_offset", schema::typed("integer", "Where to go on when content ends before the file")},
-                        {"file_link", schema::string("Where to download the file")},
-                        {"error", schema::string("What went wrong and what to do")}},
+                        {"file_link", schema::string("Where to download the file")}},
                        {"success", "content", "encoding", "size"}),
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
@@ -182,71 +178,14 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
          .process = std::bind_front(process_download, std::ref(files), std::ref(sandboxes))});
 }
 
-struct sandbox_list_input : sandbox_input, file_list_request {
-    sandbox_list_input() { path = "."; }
-};
-
-awaitable<tool_result> process_list_files(sandbox_files& files, sandbox_manager& sandboxes, tool_context& context,
-                                          sandbox_list_input input)
-{
-    auto where = co_await sandboxes.use(context.who, input.sandbox_id);
-    file_list_request request = std::move(input);
-    const file_list_request wanted = request;
-    request.page_bytes = room_for_text(context.result_limit);
-    const auto page = co_await files.list(std::move(where), std::move(request));
-    tool_result result;
-    result.structured["success"] = true;
-    json::array& rows = result.structured["entries"].emplace_array();
-    for (const auto& entry : page.entries) rows.push_back(file_row(entry));
-    if (!page.next_cursor.empty()) result.structured["next_cursor"] = page.next_cursor;
-    if (auto nothing = why_nothing(page, wanted); !nothing.empty()) result.structured["note"] = nothing;
-    if (auto closed = why_closed(page); !closed.empty()) result.structured["note"] = closed;
-    co_return result;
-}
-
-json::object sandbox_list_output()
-{
-    auto entry = schema::object("",
-                                {{"name", schema::string("")},
-                                 {"path", schema::string("")},
-                                 {"is_directory", schema::boolean("")},
-                                 {"size", schema::any("Bytes; null for folders")},
-                                 {"modified", schema::typed("number", "")}},
-                                {"name", "path", "is_directory", "size", "modified"});
-    return schema::output({{"success", schema::boolean("Whether it worked")},
-                           {"entries", schema::array("Sorted by path", std::move(entry))},
-                           {"next_cursor", schema::string("For the next page")},
-                           {"note", schema::string("Why there is nothing")},
-                           {"error", schema::string("What went wrong and what to do")}},
-                          {"success", "entries"});
-}
-
-tool_owner make_list_sandbox_files(sandbox_files& files, sandbox_manager& sandboxes)
-{
-    using input = sandbox_list_input;
-    return make_tool<input>(
-        {.about = {.name = "list_sandbox_files",
-                   .title = "List the files of a sandbox",
-                   .description = "As file_list with sandbox_id.",
-                   .output_schema = sandbox_list_output(),
-                   .needs = scope::read,
-                   .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
-                   .about = unnamed_subject::default_sandbox},
-         .input = {sandbox_id_field(),
-                   {"path", &input::path, "", rule::with_default},
-                   {"pattern", &input::pattern, "Glob"},
-                   {"recursive", &input::recursive, "", rule::with_default},
-                   {"cursor", &input::cursor, ""}},
-         .process = std::bind_front(process_list_files, std::ref(files), std::ref(sandboxes))});
-}
-
 }  // namespace
 
-void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandbox_manager& sandboxes)
+void add_sandbox_file_tools(tool_registry& registry, const file_access& access, sandbox_files& files,
+                            sandbox_manager& sandboxes)
 {
     registry.add(make_upload_file_to_sandbox(files, sandboxes));
     registry.add(make_download_file_from_sandbox(files, sandboxes));
-    registry.add(make_list_sandbox_files(files, sandboxes));
+    registry.add(make_list_sandbox_files(access));
 }
 
 }  // namespace cmcp

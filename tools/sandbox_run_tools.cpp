@@ -25,8 +25,8 @@ awaitable<kernel_outcome> run_script(sandbox_runner& runs, kernel_manager& kerne
     co_return outcome;
 }
 
-awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kernels, blocking_pool& pool, caller who,
-                                     request_io& io, sandbox_run_input input)
+awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kernels, caller who, request_io& io,
+                                     sandbox_run_input input)
 {
     const bool stateful = input.stateful;
     const std::string longest = runs.python_terms().longest(input.background);
@@ -34,8 +34,7 @@ awaitable<tool_result> script_result(sandbox_runner& runs, kernel_manager& kerne
     auto result =
         sandbox_run_result(std::move(outcome.done.run), longest, stateful ? memory_of_kernels : memory_of_commands);
     if (stateful) add_kernel_fields(result, outcome);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.done.where),
-                       std::move(outcome.done.files));
+    co_await add_files(result, runs, std::move(who), std::move(outcome.done.where), std::move(outcome.done.files));
     co_return result;
 }
 
@@ -53,12 +52,11 @@ json::object run_output(std::string_view about_stderr)
                        {"stdout", "stderr", "exit_code", "files", "file_links"}));
 }
 
-tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernels, job_manager& jobs,
-                                    blocking_pool& pool)
+tool_owner make_execute_python_code(sandbox_runner& runs, kernel_manager& kernels, job_manager& jobs)
 {
     using input = sandbox_run_input;
     run_process<input> process{"execute_python_code", &jobs,
-                               std::bind_front(script_result, std::ref(runs), std::ref(kernels), std::ref(pool)),
+                               std::bind_front(script_result, std::ref(runs), std::ref(kernels)),
                                std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_python_code",
@@ -90,23 +88,21 @@ awaitable<sandbox_outcome> run_command(sandbox_runner& runs, command_shells& she
     return runs.command(std::move(who), io, std::move(where), std::move(input.code), std::move(options));
 }
 
-awaitable<tool_result> run_terminal(sandbox_runner& runs, command_shells& shells, blocking_pool& pool, caller who,
-                                    request_io& io, sandbox_run_input input)
+awaitable<tool_result> run_terminal(sandbox_runner& runs, command_shells& shells, caller who, request_io& io,
+                                    sandbox_run_input input)
 {
     const std::string longest = runs.command_terms().longest(input.background);
     auto outcome = co_await run_command(runs, shells, who, io, std::move(input));
     auto result = sandbox_run_result(std::move(outcome.run), longest);
-    co_await add_files(result, runs.sandboxes(), pool, std::move(who), std::move(outcome.where),
-                       std::move(outcome.files));
+    co_await add_files(result, runs, std::move(who), std::move(outcome.where), std::move(outcome.files));
     co_return result;
 }
 
-tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& shells, job_manager& jobs,
-                                         blocking_pool& pool)
+tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& shells, job_manager& jobs)
 {
     using input = sandbox_run_input;
     run_process<input> process{"execute_terminal_command", &jobs,
-                               std::bind_front(run_terminal, std::ref(runs), std::ref(shells), std::ref(pool)),
+                               std::bind_front(run_terminal, std::ref(runs), std::ref(shells)),
                                std::bind_front(&sandbox_manager::use, &runs.sandboxes())};
     return make_tool<input>(
         {.about = {.name = "execute_terminal_command",
@@ -193,11 +189,11 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
 }  // namespace
 
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           command_shells& shells, sandbox_packages& packages, job_manager& jobs, blocking_pool& pool,
+                           command_shells& shells, sandbox_packages& packages, job_manager& jobs,
                            const settings& config)
 {
-    registry.add(make_execute_python_code(runs, kernels, jobs, pool));
-    registry.add(make_execute_terminal_command(runs, shells, jobs, pool));
+    registry.add(make_execute_python_code(runs, kernels, jobs));
+    registry.add(make_execute_terminal_command(runs, shells, jobs));
     registry.add(make_install_packages_in_sandbox(packages, runs.sandboxes(), jobs, config));
 }
 

@@ -55,7 +55,7 @@ fields<network_wish> network_fields()
 }
 
 // Where there is one image alone, a list need not speak of images.
-fields<new_sandbox> create_fields(const image_choice& images, bool with_network)
+fields<new_sandbox> create_fields(const image_choice& images, bool with_network, bool with_labels)
 {
     using input = new_sandbox;
     field<input> image{"image", &input::image, "One of " + images.names(true)};
@@ -66,6 +66,11 @@ fields<new_sandbox> create_fields(const image_choice& images, bool with_network)
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
     network.listed = with_network;
     all.push_back(std::move(network));
+    field<input> labels{"labels", &input::labels, "That its server must have",
+                        rule::listed_example{json::array{"gpu=a100"}}};
+    labels.schema["items"] = schema::string("name=value");
+    labels.listed = with_labels;
+    all.push_back(std::move(labels));
     return all;
 }
 
@@ -87,8 +92,7 @@ json::object create_output(bool with_network)
          {"note", schema::string("What is not as it was asked for")},
          {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
          {"working_dir", schema::string("Working folder inside")},
-         {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")},
-         {"error", schema::string("What went wrong and what to do")}},
+         {"folder", schema::string("Its files on the server's machine, with SANDBOX_OPEN_MOUNT_DIRECTORY")}},
         {"sandbox_id", "name", "status"});
     if (with_network) all["properties"].as_object()["secrets"] = secrets_schema();
     return all;
@@ -108,15 +112,15 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
                    .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
                    .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.images(), sandboxes.offers_network()),
+         .input = create_fields(sandboxes.images(), sandboxes.offers_network(), !config.cluster_etcd.empty()),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
 using live_sandboxes = std::map<std::string, sandbox::cell_state>;
 
-// A sandbox with processes, whose ports are looked for, and its place in the list.
+// A sandbox with processes, whose ports are looked for, and its index in the list.
 struct live_row {
-    std::size_t place;
+    std::size_t index;
     sandbox_record where;
 };
 
@@ -151,7 +155,7 @@ awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previe
     auto rows = co_await sandboxes.described(context.who, std::move(describe));
     for (auto& each : *live) {
         const auto listening = co_await shown.listening(std::move(each.where));
-        rows[each.place].as_object()["ports"] = json::array(listening.begin(), listening.end());
+        rows[each.index].as_object()["ports"] = json::array(listening.begin(), listening.end());
     }
     tool_result result;
     result.structured["sandboxes"] = std::move(rows);
@@ -212,8 +216,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
                    .title = "Delete a sandbox",
                    .description = "Remove a sandbox with all that it has; the default one is empty then.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
-                                                    {"sandbox_id", schema::string("Its handle")},
-                                                    {"error", schema::string("What went wrong and what to do")}},
+                                                    {"sandbox_id", schema::string("Its handle")}},
                                                    {"success", "sandbox_id"}),
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false}},
@@ -245,12 +248,10 @@ tool_owner make_set_network(sandbox_manager& sandboxes)
                    .title = "Change a sandbox's network",
                    .description = "Say which hosts the programs of a sandbox may reach; open connections end.",
                    .output_schema = schema::output(
-                       {{"success", schema::boolean("Whether it worked")},
-                        {"sandbox_id", schema::string("Its handle")},
+                       {{"sandbox_id", schema::string("Its handle")},
                         {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
                         {"secrets", secrets_schema()},
-                        {"note", schema::string("What became of its processes")},
-                        {"error", schema::string("What went wrong and what to do")}},
+                        {"note", schema::string("What became of its processes")}},
                        {"success", "sandbox_id", "network"}),
                    .needs = scope::web,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
@@ -282,6 +283,7 @@ json::object sandbox_json(const sandbox_record& record)
     shown["created"] = time_text(record.created);
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;
+    if (!record.labels.empty()) shown["labels"] = record.labels;
     if (!record.network.empty()) shown["network"] = network_json(record);
     if (sandbox_network::asks_in(record)) shown["network_asks"] = true;
     return shown;
@@ -290,6 +292,7 @@ json::object sandbox_json(const sandbox_record& record)
 awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted)
 {
     sandboxes.check_maker(context.who, wanted.image);
+    sandboxes.check_labels(wanted.labels);
     co_await sandboxes.fetches().provide(context.io, wanted.image);
     auto where = co_await sandboxes.create(context.who, std::move(wanted));
     co_return where;

@@ -12,7 +12,7 @@
 #include "tools/tools.hpp"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <memory>
 
 namespace cmcp {
@@ -49,10 +49,37 @@ json::object command_output(bool jobs)
     auto output =
         with_run_output(schema::output({{"stdout", schema::string("What it printed, invalid UTF-8 replaced")},
                                         {"stderr", schema::string("What it printed as errors")},
-                                        {"hint", schema::string("What to do about a limit or a missing command")},
-                                        {"error", schema::string("What went wrong and what to do")}},
+                                        {"hint", schema::string("What to do about a limit or a missing command")}},
                                        {"stdout", "stderr", "exit_code", "success"}));
     return jobs ? with_job_id(std::move(output)) : output;
+}
+
+bool has_any(const std::string& text, std::initializer_list<std::string_view> words)
+{
+    return std::ranges::any_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+// To look for new files costs more than a short run does, so it is done for what may draw.
+bool may_draw(const std::string& code)
+{
+    return has_any(code, {"plot", "seaborn", "PIL", "savefig", ".png", ".jp", ".gif", ".webp"});
+}
+
+// A script that it starts may draw.
+bool command_may_draw(const std::string& command)
+{
+    return may_draw(command) || has_any(command, {"python", "Rscript", "node", "make"});
+}
+
+awaitable<sandbox_outcome> with_files(sandbox_runner& runs, sandbox_record where, bool draws,
+                                      awaitable<run_outcome> running)
+{
+    sandbox_outcome seen;
+    if (draws)
+        seen = co_await runs.with_files(std::move(where), std::move(running));
+    else
+        seen.run = co_await std::move(running);
+    co_return seen;
 }
 
 awaitable<run_outcome> run_listed_command(sandbox_runner& runs, bash_manager& bash, caller who, request_io& io,
@@ -74,10 +101,16 @@ awaitable<tool_result> run_bash(sandbox_runner& runs, bash_manager& bash, caller
                                 sandbox_run_input input)
 {
     const std::string longest = bash.terms().longest(input.background);
-    auto outcome = co_await run_listed_command(runs, bash, std::move(who), io, std::move(input));
+    const sandbox_record where = input.where;
+    const bool draws = command_may_draw(input.code);
+    auto running = run_listed_command(runs, bash, who, io, std::move(input));
+    auto seen = co_await with_files(runs, where, draws, std::move(running));
+    auto& outcome = seen.run;
     std::string hint = hint_on(outcome.err, outcome.end.denied,
                                {outcome.limits, memory_of_commands, false, outcome.end.exit_code != 0});
-    co_return run_result(std::move(outcome), longest, std::move(hint));
+    auto result = run_result(std::move(outcome), longest, std::move(hint));
+    if (!seen.files.paths.empty()) co_await add_files(result, runs, std::move(who), where, std::move(seen.files));
+    co_return result;
 }
 
 tool_owner make_system_run_command(sandbox_runner& runs, bash_manager& bash, job_manager* jobs)
@@ -90,6 +123,7 @@ tool_owner make_system_run_command(sandbox_runner& runs, bash_manager& bash, job
                    .title = "Run a shell command",
                    .description = about_system_run_command(jobs != nullptr),
                    .output_schema = command_output(jobs != nullptr),
+                   .may_show_images = true,
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false},
                    .tasks = task_use::may,
@@ -147,14 +181,6 @@ tool_result python_result(run_outcome outcome, module_source modules, std::strin
     return result;
 }
 
-// To look for new files costs more than a short run does, so it is done for code that may draw.
-bool may_draw(const std::string& code)
-{
-    constexpr std::array<std::string_view, 8> signs{"plot", "seaborn", "PIL",  "savefig",
-                                                    ".png", ".jp",     ".gif", ".webp"};
-    return std::ranges::any_of(signs, [&](std::string_view sign) { return code.find(sign) != std::string::npos; });
-}
-
 awaitable<run_outcome> run_listed_python(sandbox_runner& runs, python_manager& python, caller who, request_io& io,
                                          sandbox_run_input input)
 {
@@ -177,19 +203,14 @@ awaitable<tool_result> run_python(sandbox_runner& runs, python_manager& python, 
     const sandbox_record where = input.where;
     const bool draws = may_draw(input.code);
     auto running = run_listed_python(runs, python, who, io, std::move(input));
-    sandbox_outcome seen;
-    if (draws)
-        seen = co_await runs.with_files(where, std::move(running));
-    else
-        seen.run = co_await std::move(running);
+    auto seen = co_await with_files(runs, where, draws, std::move(running));
     auto& outcome = seen.run;
     const auto size = outcome.out.size() + outcome.err.size() + outcome.end.result.size();
     auto describe = [ended = std::make_shared<run_outcome>(std::move(outcome)), modules, longest] {
         return python_result(std::move(*ended), modules, longest);
     };
     auto result = co_await by_size(runs.pool(), principal, size, std::move(describe));
-    if (!seen.files.paths.empty())
-        co_await add_files(result, runs.sandboxes(), runs.pool(), std::move(who), where, std::move(seen.files));
+    if (!seen.files.paths.empty()) co_await add_files(result, runs, std::move(who), where, std::move(seen.files));
     co_return result;
 }
 

@@ -12,9 +12,8 @@
 namespace cmcp {
 
 class bash_manager;
-class blocking_pool;
 class command_shells;
-class file_places;
+class file_access;
 class file_searcher;
 class file_viewer;
 class job_manager;
@@ -32,9 +31,6 @@ class upstream_servers;
 class web_browser;
 class web_scraper;
 class web_searcher;
-struct file_entry;
-struct file_list_request;
-struct file_page;
 struct settings;
 
 using tool_owner = std::unique_ptr<tool>;
@@ -63,15 +59,6 @@ std::string instructions_for(const tool_registry& tools, const caller& who);
 /// [{name, state, detail}]
 json::array layers_json(const sandbox::layers& layers);
 
-/// {name, path, is_directory, size, modified}
-json::object file_row(const file_entry& entry);
-
-/// A sentence where a list has no entries; else empty.
-std::string why_nothing(const file_page& page, const file_list_request& request);
-
-/// A sentence on a folder that was not looked into; empty where all were.
-std::string why_closed(const file_page& page);
-
 // Each function is in the file of its group's name and adds that group, in the order of tools/list. Its arguments must
 // outlive the registry.
 
@@ -87,9 +74,10 @@ tool_owner make_system_info(sandbox::backend& backend, sandbox_runner& runs, bas
 
 /// file_read, file_write, file_edit, file_list, file_delete, file_move
 void add_file_tools(tool_registry& registry, const file_tool_parts& parts);
-tool_owner make_file_search(file_searcher& searcher, const file_places& places);
-tool_owner make_file_edit(const file_places& places);
-tool_owner make_view_file(file_viewer& viewer, const file_places& places);
+tool_owner make_file_search(file_searcher& searcher, const file_access& access);
+tool_owner make_file_edit(const file_access& access);
+tool_owner make_list_sandbox_files(const file_access& access);
+tool_owner make_view_file(file_viewer& viewer, const file_access& access);
 
 /// web_search, web_scrape, web_browse
 /// `pages`: those that web_browse opens within sandboxes.
@@ -104,18 +92,19 @@ other_tools tools_of_upstreams(upstream_servers& servers);
 
 /// initialize_sandbox, execute_code, stop_sandbox
 void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           language_trials& languages, job_manager& jobs, blocking_pool& pool);
+                           language_trials& languages, job_manager& jobs);
 
 /// create_sandbox, list_sandboxes, delete_sandbox
 void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, const settings& config);
 
 /// execute_python_code, execute_terminal_command, install_packages_in_sandbox
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
-                           command_shells& shells, sandbox_packages& packages, job_manager& jobs, blocking_pool& pool,
+                           command_shells& shells, sandbox_packages& packages, job_manager& jobs,
                            const settings& config);
 
 /// upload_file_to_sandbox, download_file_from_sandbox, list_sandbox_files
-void add_sandbox_file_tools(tool_registry& registry, sandbox_files& files, sandbox_manager& sandboxes);
+void add_sandbox_file_tools(tool_registry& registry, const file_access& access, sandbox_files& files,
+                            sandbox_manager& sandboxes);
 
 /// fork_sandbox, snapshot_sandbox, restore_sandbox, interrupt_kernel, restart_kernel
 void add_sandbox_state_tools(tool_registry& registry, kernel_manager& kernels, sandbox_manager& sandboxes);

@@ -1,5 +1,5 @@
 #include "runs/file_viewer.hpp"
-#include "tools/file_places.hpp"
+#include "tools/file_access.hpp"
 
 namespace cmcp {
 namespace {
@@ -9,9 +9,9 @@ struct view_input : sandbox_input {
     std::size_t page = 1;
 };
 
-awaitable<tool_result> process_view(file_viewer& viewer, file_places places, tool_context& context, view_input input)
+awaitable<tool_result> process_view(file_viewer& viewer, file_access access, tool_context& context, view_input input)
 {
-    auto bytes = co_await places.bytes(context.who, input.sandbox_id, input.path);
+    auto bytes = co_await access.bytes(context.who, input.sandbox_id, input.path);
     auto view = co_await viewer.view(context.who.principal, input.path, std::move(bytes), input.page);
     tool_result result;
     result.structured["success"] = true;
@@ -27,7 +27,7 @@ awaitable<tool_result> process_view(file_viewer& viewer, file_places places, too
 
 }  // namespace
 
-tool_owner make_view_file(file_viewer& viewer, const file_places& places)
+tool_owner make_view_file(file_viewer& viewer, const file_access& access)
 {
     using input = view_input;
     return make_tool<input>(
@@ -41,8 +41,7 @@ tool_owner make_view_file(file_viewer& viewer, const file_places& places)
                         {"content", schema::string("Rows of a table, as Markdown")},
                         {"pages", schema::typed("integer", "Pages that there are")},
                         {"images",
-                         schema::array("Over REST: the image. Over MCP it is image content", schema::object("", {}))},
-                        {"error", schema::string("What went wrong and what to do")}},
+                         schema::array("Over REST: the image. Over MCP it is image content", schema::object("", {}))}},
                        {"success", "path", "about"}),
                    .may_show_images = true,
                    .needs = scope::read,
@@ -51,7 +50,7 @@ tool_owner make_view_file(file_viewer& viewer, const file_places& places)
          .input = with_sandbox<input>(
              {{"path", &input::path, "", rule::required, rule::example("plot.png")},
               {"page", &input::page, "Of a PDF, or of 50 rows", rule::between(1, 100'000), rule::with_default}}),
-         .process = std::bind_front(process_view, std::ref(viewer), places),
+         .process = std::bind_front(process_view, std::ref(viewer), access),
          .refuse = file_refusal});
 }
 

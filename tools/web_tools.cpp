@@ -269,9 +269,10 @@ tool_result web_browse_result(browse_result page)
     return result;
 }
 
-// The page of a sandbox is opened within the sandbox, so that no address of this machine need be reached.
+// The page of a sandbox is opened within the sandbox, so that no address of this machine need be reached. `closed`: the
+// address is this machine's, which nobody may reach, so it is meant to be the default sandbox's.
 std::shared_ptr<sandbox_activities::entry> lead_inside(const pages_of_sandboxes& pages, const tool_context& context,
-                                                       web_browse_input& input)
+                                                       bool closed, web_browse_input& input)
 {
     if (pages.sandboxes == nullptr && !input.sandbox_id.empty())
         throw sandbox_error("NotAvailable", "There are no sandboxes here: TOOLS_ENABLE_SANDBOX is false.");
@@ -281,21 +282,12 @@ std::shared_ptr<sandbox_activities::entry> lead_inside(const pages_of_sandboxes&
         where = std::move(page->where);
         input.url = std::move(page->url);
     }
+    if (!where && closed && input.sandbox_id.empty())
+        if (auto own = pages.sandboxes->existing_default(context.who)) input.sandbox_id = own->id;
     if (!input.sandbox_id.empty()) where = pages.sandboxes->find(context.who, input.sandbox_id);
     if (!where) return nullptr;
     input.inside = [shown = pages.shown, its = *where](std::uint16_t port) { return shown->enter(its, port); };
     return pages.sandboxes->enter(*where);
-}
-
-bool names_this_machine(std::string_view url)
-{
-    const auto scheme = url.find("://");
-    const std::string_view place = scheme == std::string_view::npos ? url : url.substr(scheme + 3);
-    const std::string_view authority = place.substr(0, place.find_first_of("/?#"));
-    const auto is_host = [&](std::string_view host) {
-        return authority == host || (authority.starts_with(host) && authority[host.size()] == ':');
-    };
-    return is_host("localhost") || is_host("127.0.0.1") || is_host("[::1]");
 }
 
 constexpr const char* hint_at_sandbox =
@@ -311,8 +303,9 @@ awaitable<tool_result> process_web_browse(web_browser& browser, pages_of_sandbox
                                           tool_context& context, web_browse_input input)
 {
     if (input.format.empty()) input.format = usual_format(profiles, context);
-    const auto use = lead_inside(pages, context, input);
-    const bool lacks_sandbox = use == nullptr && pages.sandboxes != nullptr && names_this_machine(input.url);
+    const auto machine = browser.machine_of(context.who, input.url);
+    const auto use = lead_inside(pages, context, machine == web_browser::machine::closed, input);
+    const bool lacks_sandbox = use == nullptr && pages.sandboxes != nullptr && machine != web_browser::machine::none;
     for (auto& step : input.steps) {
         step.what = kind_of(step.action);
         std::string missing = missing_argument(step, input.actions.size());

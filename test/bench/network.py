@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system/support"))
 from harness import Exchange, Server, expect, slurp, until      # noqa: E402
 from web_network import PUBLIC, Names, enter_namespaces, private_network      # noqa: E402
 

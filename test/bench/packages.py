@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system/support"))
 from harness import Exchange, Server, expect      # noqa: E402
 from package_index import Index, start_index, wheel      # noqa: E402
 

@@ -12,6 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.patience import measured_span, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "..", "..", "build", "release")
@@ -53,14 +57,14 @@ def free_port():
 
 
 def wait_until_open(port, process):
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
+    def opens():
         with socket.socket() as probe:
             probe.settimeout(0.2)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise RuntimeError("the server did not start: " + " ".join(process.args))
+            return process.poll() is not None or probe.connect_ex(("127.0.0.1", port)) == 0
+
+    until("the server starts: " + " ".join(process.args), opens)
+    if process.poll() is not None:
+        raise RuntimeError("the server did not start: " + " ".join(process.args))
 
 
 @contextlib.contextmanager
@@ -93,11 +97,11 @@ def cpu_seconds(pid):
 
 def wait_until_idle(pid):
     """A start may go on in the background: this server tries the languages that sandboxes offer."""
-    used, idle, until = 0, 0, time.monotonic() + 60
-    while idle < 3 and time.monotonic() < until:
+    used, idle, end = 0, 0, time.monotonic() + 60
+    while idle < 3 and time.monotonic() < end:
         before, used = used, cpu_seconds(pid)
         idle = idle + 1 if used - before < 0.02 else 0
-        time.sleep(0.3)
+        measured_span(0.3)
 
 
 # One request, the same bytes each time: what any HTTP server can be asked.

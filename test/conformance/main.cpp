@@ -1,7 +1,6 @@
 // The fixture server of the public conformance suites. It has the settings of container-mcp, as variables: MCP_HOST and
-// MCP_PORT say where it listens, CLUSTER_MEMBERS and its like with whom it works.
+// MCP_PORT say where it listens, CLUSTER_ETCD and its like with whom it works.
 #include "cluster/cluster.hpp"
-#include "cluster/members_address.hpp"
 #include "config/load_settings.hpp"
 #include "entrances/http_server.hpp"
 #include "test/conformance/fixtures.hpp"
@@ -55,11 +54,11 @@ cmcp::reported_by_server nothing_owned(cmcp::quotas& limits)
     return {limits, std::move(nothing), [] { return cmcp::json::object(); }};
 }
 
-// The server, alone or one of a cluster (CLUSTER_MEMBERS), which it joins as the product does.
+// The server, alone or one of a cluster (CLUSTER_ETCD), which it joins as the product does.
 struct fixture_server {
     fixture_server(cmcp::asio::io_context& io, const cmcp::settings& config)
         : limits(config),
-          with(config.cluster_members.empty()
+          with(config.cluster_etcd.empty()
                    ? nullptr
                    : std::make_unique<cmcp::cluster>(io.get_executor(), config, nothing_owned(limits))),
           core(io.get_executor(), identity(), core_limits(),
@@ -70,7 +69,8 @@ struct fixture_server {
         add_fixtures(core);
         if (!with) return;
         with->join(core);
-        http.admit_members_at(io, *cmcp::members_address(config));
+        const auto entrance = cmcp::read_host_and_port(config.cluster_listen).value();
+        http.admit_members_at(io, cmcp::bound_address(entrance.first, entrance.second, true));
         with->start(tasks);
     }
 
@@ -83,9 +83,9 @@ struct fixture_server {
         return all;
     }
 
-    cmcp::gateways ways(const cmcp::settings& config)
+    cmcp::http_parts ways(const cmcp::settings& config)
     {
-        cmcp::gateways to;
+        cmcp::http_parts to;
         if (with) to.node = config.sandbox_node;
         if (with) with->join(to);
         return to;
@@ -105,6 +105,7 @@ cmcp::awaitable<> stop_on_signal(fixture_server& server)
     co_await signals.async_wait(cmcp::as_tuple);
     co_await server.http.stop();
     co_await server.core.tasks_ended(std::chrono::seconds(5));
+    if (server.with) co_await server.with->lease.leave();
     server.tasks.cancel_all();
     co_await server.tasks.wait_idle(std::chrono::seconds(1));
 }
@@ -117,7 +118,8 @@ int serve()
     fixture_server server(io, config);
     server.http.start();
     std::cerr << "listening on " << server.http.address().url() << std::endl;
-    cmcp::asio::co_spawn(io, stop_on_signal(server), [](std::exception_ptr failure) {
+    cmcp::asio::co_spawn(io, stop_on_signal(server), [&io](std::exception_ptr failure) {
+        io.stop();  // connections wait for another request
         if (failure) std::rethrow_exception(failure);
     });
     io.run();

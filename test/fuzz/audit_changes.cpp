@@ -66,11 +66,11 @@ std::vector<std::string> lines_of(const std::string& text)
     return lines;
 }
 
-void change_lines(std::string& text, std::uint8_t how, std::size_t place, std::uint8_t other)
+void change_lines(std::string& text, std::uint8_t how, std::size_t position, std::uint8_t other)
 {
     auto lines = lines_of(text);
     if (lines.empty()) return;
-    auto& one = lines[place % lines.size()];
+    auto& one = lines[position % lines.size()];
     auto& two = lines[other % lines.size()];
     if (how % 3 == 0)
         one.clear();
@@ -84,9 +84,9 @@ void change_lines(std::string& text, std::uint8_t how, std::size_t place, std::u
 
 void change(std::string& text, const std::uint8_t* of)
 {
-    const std::size_t place = of[1] * 256u + of[2];
+    const std::size_t position = of[1] * 256u + of[2];
     if (text.empty()) return;
-    const auto at = place % text.size();
+    const auto at = position % text.size();
     if (of[0] % 4 == 0)
         text[at] = static_cast<char>(of[3]);
     else if (of[0] % 4 == 1)
@@ -94,7 +94,7 @@ void change(std::string& text, const std::uint8_t* of)
     else if (of[0] % 4 == 2)
         text.insert(at, 1, static_cast<char>(of[3]));
     else
-        change_lines(text, of[0] / 4, place, of[3]);
+        change_lines(text, of[0] / 4, position, of[3]);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ client_opening opened_byte_by_byte(std::string_view bytes)
 {
     client_opening opening;
     for (std::size_t size = 1; size <= bytes.size() && opening.is == client_opening::kind::more; ++size)
-        opening = client_opening::look(bytes.substr(0, size));
+        opening = client_opening::parse(bytes.substr(0, size));
     return opening;
 }
 
@@ -24,7 +24,7 @@ client_opening opened_byte_by_byte(std::string_view bytes)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     const std::string_view bytes(reinterpret_cast<const char*>(data), std::min<std::size_t>(size, 4096));
-    const auto whole = client_opening::look(bytes), slow = opened_byte_by_byte(bytes);
+    const auto whole = client_opening::parse(bytes), slow = opened_byte_by_byte(bytes);
     if (whole.is != slow.is || whole.server_name != slow.server_name) std::abort();
     if (whole.is != client_opening::kind::tls && !whole.server_name.empty()) std::abort();
     const auto who = read_host("one.example");

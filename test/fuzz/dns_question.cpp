@@ -1,7 +1,7 @@
 // DNS queries of a sandbox: an answer is small, repeats id and question, and has a record for an allowed name alone,
 // whose address leads back to that name.
-#include "egress/dns_question.hpp"
 #include "egress/dns_answer.hpp"
+#include "egress/dns_query.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ void check_answer(std::string_view query, const std::string& answer)
 {
     if (answer.size() < 12 || answer.size() > 512 || answer.substr(0, 2) != query.substr(0, 2)) std::abort();
     if ((answer[2] & 0x80) == 0) std::abort();
-    const std::size_t repeated = answer[5] == 0 ? 0 : dns_question::read(query).bytes.size();
+    const std::size_t repeated = answer[5] == 0 ? 0 : dns_query::read(query).bytes.size();
     if (answer.substr(12, repeated) != query.substr(12, repeated)) std::abort();
 }
 

@@ -66,6 +66,10 @@ void check_message(std::string_view message)
             if (encode_socket(decode_socket(written)) != written) std::abort();
             return;
         }
+        case message_kind::hold_cells:
+            if (decode_hold_cells(encode_hold_cells(decode_hold_cells(message))) != decode_hold_cells(message))
+                std::abort();
+            return;
         case message_kind::doors:
             if (decode_doors(encode_doors(decode_doors(message))) != decode_doors(message)) std::abort();
             return;

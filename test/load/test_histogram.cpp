@@ -10,23 +10,23 @@ TEST_CASE("a histogram knows every percentile to within a hundredth")
 {
     std::mt19937_64 random(1);
     std::vector<std::int64_t> values;
-    histogram kept;
+    histogram times;
     for (int i = 0; i < 20'000; ++i) {
         auto value = static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<>(0, 23)(random)));
         values.push_back(value);
-        kept.record(value);
+        times.record(value);
     }
     std::sort(values.begin(), values.end());
     for (double percent : {0.1, 10.0, 50.0, 90.0, 99.0, 99.9}) {
         auto rank = static_cast<std::size_t>(std::ceil(static_cast<double>(values.size()) * percent / 100)) - 1;
         auto exact = static_cast<double>(values[rank]);
-        CHECK(static_cast<double>(kept.percentile(percent)) >= exact);
-        CHECK(static_cast<double>(kept.percentile(percent)) <= exact * 1.01 + 1);
+        CHECK(static_cast<double>(times.percentile(percent)) >= exact);
+        CHECK(static_cast<double>(times.percentile(percent)) <= exact * 1.01 + 1);
     }
-    CHECK(kept.percentile(100) == values.back());
-    CHECK(kept.max() == values.back());
-    CHECK(kept.min() == values.front());
-    CHECK(kept.count() == values.size());
+    CHECK(times.percentile(100) == values.back());
+    CHECK(times.max() == values.back());
+    CHECK(times.min() == values.front());
+    CHECK(times.count() == values.size());
 }
 
 TEST_CASE("merged histograms are as one that recorded everything")

@@ -102,9 +102,9 @@ certificates::pair certificates::signed_by(const pair& authority, const std::str
 
 std::filesystem::path certificates::file(const std::string& name, const std::string& content)
 {
-    const auto place = folder_ / name;
-    std::ofstream(place, std::ios::binary) << content;
-    return place;
+    const auto path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
 }
 
 }  // namespace cmcp::test

@@ -2,15 +2,15 @@
 import json
 import os
 import pathlib
+import select
 import socket
 import struct
 import tempfile
-import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "source"
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
-PATIENCE = 30
+PATIENCE = 120      # for failures alone
 
 
 def program(*names):
@@ -23,15 +23,15 @@ class Run:
 
     def __init__(self, text, arguments=(), descriptors=None, environment=None, folder=None):
         self.folder = tempfile.TemporaryDirectory()
-        self.place = pathlib.Path(self.folder.name)
-        actions = [(os.POSIX_SPAWN_OPEN, number, str(self.place / name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.path = pathlib.Path(self.folder.name)
+        actions = [(os.POSIX_SPAWN_OPEN, number, str(self.path / name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                    for number, name in ((1, "out"), (2, "err"))]
         actions.insert(0, (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
         # First out of the way of the numbers that are wanted.
         kept = {number: os.dup2(mine, 100 + number) for number, mine in (descriptors or {}).items()}
         actions += [(os.POSIX_SPAWN_DUP2, mine, number) for number, mine in kept.items()]
         here = os.getcwd()
-        os.chdir(folder or self.place)
+        os.chdir(folder or self.path)
         try:
             self.pid = os.posix_spawnp(PYTHON, [PYTHON, "-I", "-c", text, *map(str, arguments)],
                                        {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **(environment or {})}, file_actions=actions)
@@ -42,15 +42,13 @@ class Run:
         self.status = None
 
     def wait(self):
-        end = time.monotonic() + PATIENCE
-        while self.status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.status = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > end:
+        if self.status is None:
+            process = os.pidfd_open(self.pid)
+            ended = select.select([process], [], [], PATIENCE)[0]
+            os.close(process)
+            if not ended:
                 raise AssertionError(f"the program did not end: {self.err}")
-            else:
-                time.sleep(0.005)
+            self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.status
 
     def end(self):
@@ -61,11 +59,78 @@ class Run:
 
     @property
     def out(self):
-        return (self.place / "out").read_text(encoding="utf-8")
+        return (self.path / "out").read_text(encoding="utf-8")
 
     @property
     def err(self):
-        return (self.place / "err").read_text(encoding="utf-8")
+        return (self.path / "err").read_text(encoding="utf-8")
+
+
+CLONES = """
+import os, socket, sys
+wanted, text = socket.socket(fileno=3), sys.argv[1]
+for name in sys.argv[2:]:
+    try:
+        __import__(name)
+    except ImportError:
+        pass    # what the program says then is a test's subject
+code = compile(text, "<string>", "exec")
+while True:
+    message, streams, _, _ = socket.recv_fds(wanted, 1, 3)
+    if not message:
+        break
+    child = os.fork()
+    if child == 0:
+        wanted.close()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        try:
+            exec(code, {"__name__": "__main__", "__builtins__": __builtins__})
+        except SystemExit as end:
+            status = end.code or 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            status = 1
+        else:
+            status = 0
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    for stream in streams:
+        os.close(stream)
+    wanted.send(bytes([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255]))
+"""
+
+
+class Clones:
+    """Runs of one program by clones of an interpreter that has imported `modules`, which takes longer than most runs."""
+
+    def __init__(self, text, *modules):
+        self.wanted, theirs = socket.socketpair()
+        self.wanted.settimeout(PATIENCE)
+        self.interpreter = os.posix_spawnp(PYTHON, [PYTHON, "-I", "-c", CLONES, text, *modules], os.environ,
+                                           file_actions=[(os.POSIX_SPAWN_DUP2, os.dup2(theirs.fileno(), 100), 3)])
+        os.close(100)
+        theirs.close()
+
+    def run(self, given):
+        """What the program prints and says of errors, and its exit code."""
+        files = [tempfile.TemporaryFile() for _ in range(3)]
+        files[0].write(given)
+        files[0].seek(0)
+        socket.send_fds(self.wanted, [b"x"], [file.fileno() for file in files])
+        status = self.wanted.recv(1)[0]
+        for file in files:
+            file.seek(0)
+        texts = [file.read() for file in files]
+        for file in files:
+            file.close()
+        return texts[1], texts[2], status
+
+    def end(self):
+        self.wanted.close()
+        os.waitpid(self.interpreter, 0)
 
 
 class Peer:
@@ -98,12 +163,12 @@ class Kernel(Peer):
                  "kernel_orders": program("kernels/kernel_orders.py"),
                  "kernel_loop": program("kernels/kernel_loop.py"),
                  "kernel_workers": program("kernels/kernel_workers.py"),
-                 "kernel_figures": program("runs/python_figures.py", "kernels/kernel_figures.py"),
+                 "kernel_figures": program("jail/python_figures.py", "kernels/kernel_figures.py"),
                  "kernel_forms": program("kernels/kernel_forms.py"),
                  "kernel_stand_in": program("kernels/kernel_stand_in.py"),
                  "kernel_recall": program("kernels/kernel_state_common.py", "kernels/kernel_state_take.py",
                                           "kernels/kernel_state_recall.py")}
-        driver = program("runs/python_common.py", "kernels/kernel_display.py", "kernels/kernel_code.py", "kernels/kernel_driver.py")
+        driver = program("jail/python_common.py", "kernels/kernel_display.py", "kernels/kernel_code.py", "kernels/kernel_driver.py")
         self.folder = tempfile.TemporaryDirectory()
         folder = folder or self.folder.name
         self.run = Run(driver, [folder, ".kernel"], {3: self.theirs.fileno()}, folder=folder)

@@ -20,29 +20,29 @@ namespace cmcp::audit {
 namespace {
 
 namespace fs = std::filesystem;
-using bad_place = audit_report::bad_place;
+using broken_record = audit_report::broken_record;
 
 std::string name_in(const fs::path& file) { return file.filename().string(); }
 
 /// The file `head`, as it was before the others were read.
-struct kept_head {
+struct head_file {
     std::string text;
     std::string line;
-    chain_position place;
+    chain_position position;
 };
 
 constexpr std::size_t longest_head_file = 8192;
 
-std::optional<kept_head> read_head(const fs::path& folder)
+std::optional<head_file> read_head(const fs::path& folder)
 {
     const unique_fd file(::open((folder / head_name).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     auto text = file ? read_at(file.get(), 0, longest_head_file) : std::nullopt;
     if (!text) return std::nullopt;
     const auto line = text->substr(0, text->find_last_not_of(" \n") + 1);
-    return kept_head{std::move(*text), line, place_told_by(line)};
+    return head_file{std::move(*text), line, position_in(line)};
 }
 
-bool is_whole(const kept_head& head)
+bool is_whole(const head_file& head)
 {
     auto written = head.line;
     written.resize(std::max(written.size(), head_size - 1), ' ');
@@ -53,13 +53,13 @@ class whole_check {
 public:
     whole_check(fs::path folder, report_options wanted) : folder_(std::move(folder)), wanted_(std::move(wanted))
     {
-        for (const auto& each : wanted_.heads) published_.emplace(each.place.number, &each);
+        for (const auto& each : wanted_.heads) published_.emplace(each.position.number, &each);
     }
 
     audit_report run()
     {
         const auto head = read_head(folder_);
-        if (head) head_ = head->place;
+        if (head) head_ = head->position;
         const auto files = files_in(folder_);
         if (files.empty()) throw audit_error("there is no audit in " + folder_.string());
         for (const auto& each : files)
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    void fail(std::string file, chain_fault fault) { report_.bad = bad_place{std::move(file), std::move(fault)}; }
+    void fail(std::string file, chain_fault fault) { report_.bad = broken_record{std::move(file), std::move(fault)}; }
 
     void follow(const audit_file& file, bool is_last)
     {
@@ -96,7 +96,7 @@ private:
         if (is == name_of(kind::dropped)) report_.dropped += static_cast<std::uint64_t>(number_of(record, "records"));
         const auto [begin, end] = published_.equal_range(check_.last().number);
         for (auto each = begin; each != end; ++each) {
-            if (each->second->place == check_.last())
+            if (each->second->position == check_.last())
                 ++report_.published;
             else if (wrong_head_ == nullptr)
                 wrong_head_ = each->second;
@@ -119,18 +119,23 @@ private:
     // The files that were removed have left the heads in which each key names the next one.
     void look_at_beginning(const std::string& first_file)
     {
-        std::string named_key;
-        chain_position before;
+        std::string named_key, key_of_first;
+        chain_position before, before_first;
         std::error_code absent;
         if (fs::exists(folder_ / retired_name, absent)) {
             line_reader lines(folder_ / retired_name);
-            while (const auto line = lines.next())
+            while (const auto line = lines.next()) {
                 if (!take_retired(*line, named_key, before)) return;
+                // The head of a file is written before the file is removed, so some may be of files that are there.
+                if (before.number >= report_.first) continue;
+                before_first = before;
+                key_of_first = named_key;
+            }
             if (!lines.rest().empty()) return fail(retired_name, {report_.retired + 1, "the line is cut off"});
         }
-        if (before.number + 1 != report_.first || before.digest != check_.begins_behind())
+        if (before_first.number + 1 != report_.first || before_first.digest != check_.begins_behind())
             return fail(first_file, {1, "what came before record " + std::to_string(report_.first) + " is missing"});
-        if (!named_key.empty() && named_key != check_.first_key())
+        if (!key_of_first.empty() && key_of_first != check_.first_key())
             return fail(first_file, {1, "its key is not the one that the file before hands over to"});
         if (report_.retired == 0) oldest_key_ = check_.first_key();
         report_.first_key = oldest_key_;
@@ -143,25 +148,25 @@ private:
         ++report_.retired;
         const auto record = jsonrpc::read_object(line, 8);
         const auto key = view_of(record, "key");
-        const auto place = place_told_by(line);
+        const auto position = position_in(line);
         const bool fits =
-            is_signed_head(line) && (named_key.empty() || named_key == key) && place.number > before.number;
+            is_signed_head(line) && (named_key.empty() || named_key == key) && position.number > before.number;
         if (!fits) fail(retired_name, {report_.retired, "it is not the head that hands over to the next file"});
         if (report_.retired == 1) oldest_key_ = key;
         named_key = view_of(record, "next_key");
-        before = place;
+        before = position;
         return fits;
     }
 
     // The head was read before the records, so they go at least as far.
-    void look_at_head(const std::optional<kept_head>& head)
+    void look_at_head(const std::optional<head_file>& head)
     {
         if (!head && check_.sealed().number == 0) return;
         if (!head) return fail(head_name, {0, "the file is not there, or cannot be read"});
         if (!is_whole(*head)) return fail(head_name, {1, "it is no signed head"});
-        if (head->place.number > check_.last().number)
+        if (head->position.number > check_.last().number)
             return fail(head_name,
-                        {1, "it tells of record " + std::to_string(head->place.number) + ", and the last one is " +
+                        {1, "it tells of record " + std::to_string(head->position.number) + ", and the last one is " +
                                 std::to_string(check_.last().number) + ": records are missing at the end"});
         if (!head_fits_) fail(head_name, {1, "it is the head of other records"});
     }
@@ -169,11 +174,12 @@ private:
     void look_at_published()
     {
         if (wrong_head_ != nullptr)
-            return fail(wrong_head_->where, {0, "this head was published, and record " +
-                                                    std::to_string(wrong_head_->place.number) + " is another one now"});
+            return fail(wrong_head_->where,
+                        {0, "this head was published, and record " + std::to_string(wrong_head_->position.number) +
+                                " is another one now"});
         for (const auto& each : wanted_.heads) {
-            if (each.place.number < report_.first) ++report_.not_checked;
-            if (each.place.number > report_.last.number)
+            if (each.position.number < report_.first) ++report_.not_checked;
+            if (each.position.number > report_.last.number)
                 return fail(each.where, {0, "this head was published, and the audit ends at record " +
                                                 std::to_string(report_.last.number)});
         }

@@ -13,18 +13,18 @@ namespace cmcp::audit {
 
 /// A head as it was published: from the log, or from the file of AUDIT_HEADS.
 struct published_head {
-    chain_position place;
+    chain_position position;
     std::string where;  ///< "heads.log, line 3"
 };
 
-/// The result of a check of a whole audit, and the first place that is not as the server wrote it.
+/// The result of a check of a whole audit, and the first record that is not as the server wrote it.
 struct audit_report {
-    struct bad_place {
+    struct broken_record {
         std::string file;
         chain_fault fault;
     };
 
-    std::optional<bad_place> bad;
+    std::optional<broken_record> bad;
     std::uint64_t files = 0, retired = 0;  ///< files that are there, and that were removed as the oldest ones
     std::uint64_t first = 0;               ///< number of the first record that is there; 0: there is none
     chain_position last, sealed;           ///< the latest record, and the latest that is signed

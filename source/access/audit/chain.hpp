@@ -24,7 +24,7 @@ struct chain_position {
     bool operator==(const chain_position&) const = default;
 };
 
-/// A record before it has its place in the chain.
+/// A record before it has its position in the chain.
 struct record {
     std::chrono::system_clock::time_point at;
     kind is = kind::call;

@@ -105,10 +105,10 @@ std::optional<chain_fault> chain_check::end_file(std::string_view rest, bool is_
 
 void chain_check::trust(std::string_view line)
 {
-    const auto place = place_told_by(line);
-    if (place.number == 0) return;
+    const auto position = position_in(line);
+    if (position.number == 0) return;
     end_doubt();
-    last_ = place;
+    last_ = position;
     ++records_;
     record_ = jsonrpc::read_object(line, deepest_record);
     if (is(record_, kind::file)) key_ = view_of(record_, "key");
@@ -123,7 +123,7 @@ std::string chain_check::check(std::string_view line)
     if (body.empty()) return "it is no record: it does not end with the digest of a chain";
     record_ = jsonrpc::read_object(line, deepest_record);
     if (number_in(record_) == 0 || view_of(record_, "kind").empty()) return "it is no record: n or kind is missing";
-    auto problem = records_ == 0 ? check_beginning(body, digest) : check_place(body, digest);
+    auto problem = records_ == 0 ? check_beginning(body, digest) : check_position(body, digest);
     if (problem.empty() && is(record_, kind::head)) problem = check_head(body);
     return problem;
 }
@@ -151,7 +151,7 @@ std::string chain_check::check_beginning(std::string_view body, std::string_view
     return {};
 }
 
-std::string chain_check::check_place(std::string_view body, std::string_view digest)
+std::string chain_check::check_position(std::string_view body, std::string_view digest)
 {
     if (const auto number = number_in(record_); number != last_.number + 1)
         return "it is record " + std::to_string(number) + " behind record " + std::to_string(last_.number);
@@ -193,7 +193,7 @@ bool is_signed_head(std::string_view line)
            digest_maker().of({before.substr(std::min(colon + 1, before.size())), body}) == digest;
 }
 
-chain_position place_told_by(std::string_view line)
+chain_position position_in(std::string_view line)
 {
     const auto [body, digest] = parts_of(line);
     if (body.empty()) return {};

@@ -10,7 +10,7 @@
 
 namespace cmcp::audit {
 
-/// A place where an audit is not as the server wrote it.
+/// Where an audit is not as the server wrote it.
 struct chain_fault {
     std::uint64_t line = 0;  ///< of the file, from 1 on; 0: the file as a whole
     std::string problem;     ///< a sentence
@@ -24,7 +24,7 @@ public:
     void begin_file(std::uint64_t first_number);
 
     /// The next line, without its newline. A line that is not right may be one that was cut off when the server was
-    /// killed. Only lines behind it tell, so its fault is kept until then.
+    /// killed. Only lines behind it tell, so its fault is reported then.
     std::optional<chain_fault> take(std::string_view line);
 
     /// The file has ended, with `rest` behind its last newline. `is_last`: no file follows, so the rest may be a line
@@ -37,7 +37,7 @@ public:
     /// Lines at the end that are no records; their text, with newlines between. A record `torn` may follow.
     const std::string& doubtful_text() const { return doubtful_; }
 
-    // The state at this place.
+    // The state at this position.
     const chain_position& last() const { return last_; }
     std::uint64_t first_number() const { return first_; }                ///< of the first record that was taken
     const std::string& begins_behind() const { return begins_behind_; }  ///< digest that the first file goes on from
@@ -53,7 +53,7 @@ public:
 private:
     std::string check(std::string_view line);
     std::string check_beginning(std::string_view body, std::string_view digest);
-    std::string check_place(std::string_view body, std::string_view digest);
+    std::string check_position(std::string_view body, std::string_view digest);
     std::string check_head(std::string_view body);
     bool may_be_torn(std::string_view line) const;
     void doubt(std::string_view line, std::string problem);
@@ -71,8 +71,8 @@ private:
 /// A head by itself: whether it is signed by the key that it names, and nothing of it was changed.
 bool is_signed_head(std::string_view line);
 
-/// The number and digest that a line tells of itself; number 0: it is no record.
-chain_position place_told_by(std::string_view line);
+/// The number and digest that a line has of itself; number 0: it is no record.
+chain_position position_in(std::string_view line);
 
 /// Longer lines are not written.
 inline constexpr std::size_t longest_line = 1 << 20;

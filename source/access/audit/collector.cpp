@@ -11,7 +11,7 @@ namespace {
 
 // Longer ones would take much memory until they are written.
 constexpr std::size_t longest_arguments = 16 * 1024;
-constexpr std::size_t most_memory_kept = 4u << 20;
+constexpr std::size_t most_batch_memory = 4u << 20;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void batch::clear()
     entries.clear();
     text.clear();
     dropped = 0;
-    if (text.capacity() > most_memory_kept) *this = {};
+    if (text.capacity() > most_batch_memory) *this = {};
 }
 
 void collector::add(kind is, log::fields with, const json::object* arguments, std::string_view digest)

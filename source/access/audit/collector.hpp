@@ -56,7 +56,7 @@ public:
     bool wait(clock::time_point until);
     /// Until `until` has passed, or stop(), whatever comes meanwhile.
     bool rest(clock::time_point until);
-    /// The records, in place of those of `into`, whose memory serves for the next ones.
+    /// The records, instead of those of `into`, whose memory serves for the next ones.
     void take(batch& into);
 
     void stop();  ///< from any thread
@@ -70,7 +70,7 @@ private:
     std::condition_variable wake_;
     batch records_;
     record_shares shares_;
-    bool waits_ = false;  // somebody has to be told of the next record
+    bool waits_ = false;  // somebody waits for the next record
     bool stopped_ = false;
 };
 

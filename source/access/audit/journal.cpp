@@ -20,7 +20,7 @@ namespace cmcp::audit {
 
 namespace {
 
-constexpr std::size_t most_kept_memory = 1 << 20;
+constexpr std::size_t most_retained_memory = 1 << 20;
 
 std::string today() { return utc_text(std::time(nullptr), "%Y-%m-%d"); }
 
@@ -91,7 +91,7 @@ bool journal::open_file()
 // A disk that was full takes the rest of the line later.
 bool journal::write()
 {
-    if (is_misplaced_ && !look()) return false;
+    if (is_misplaced_ && !check_file()) return false;
     if (has_unwritten() && !file_ && !open_file()) return false;
     while (has_unwritten()) {
         const auto size = ::write(file_.get(), text_.data() + written_, text_.size() - written_);
@@ -102,12 +102,12 @@ bool journal::write()
     }
     text_.clear();
     written_ = 0;
-    if (text_.capacity() > most_kept_memory) text_ = std::string();
+    if (text_.capacity() > most_retained_memory) text_ = std::string();
     trouble_.clear();
     return true;
 }
 
-bool journal::look()
+bool journal::check_file()
 {
     struct stat own {
     }, named{};
@@ -116,7 +116,7 @@ bool journal::look()
     const bool there = ::stat(file_path_.c_str(), &named) == 0;
     if (::fstat(file_.get(), &own) != 0) return fail(file_path_.string() + " cannot be read", std::strerror(errno));
     if (there && !is_same_file(own, named))
-        return fail(file_path_.string() + " was exchanged", "move the file away that is in its place");
+        return fail(file_path_.string() + " was exchanged", "move the file away that has its name now");
     if (static_cast<std::uint64_t>(own.st_size) != file_size_) {
         damage_ = file_path_.string() + " has " + std::to_string(own.st_size) + " bytes, and " +
                   std::to_string(file_size_) + " were written";
@@ -176,7 +176,7 @@ bool journal::add_head()
 
 bool journal::seal()
 {
-    if (!look() || !write() || !enter_file()) return false;
+    if (!check_file() || !write() || !enter_file()) return false;
     if (is_sealed()) return true;
     if (signed_.number != chain_.last().number && !add_head()) return false;
     if (!write()) return false;
@@ -190,8 +190,8 @@ bool journal::seal()
     return write() && enter_file();
 }
 
-// Written in place, so it is short of a page and always of the same size. It never tells of records that are not on the
-// disk, and may tell of older ones than the latest.
+// Overwritten each time, so it is short of a page and always of the same size. It never tells of records that are not
+// on the disk, and may tell of older ones than the latest.
 void journal::write_head()
 {
     auto text = head_line_;
@@ -247,8 +247,8 @@ void journal::retire()
 bool journal::keep_last_line(const audit_file& oldest)
 {
     const auto last = last_line_of(oldest.path);
-    const unique_fd kept = open_own(how_.folder / retired_name, O_WRONLY | O_APPEND | O_CREAT);
-    return kept && write_all(kept.get(), last) && ::fdatasync(kept.get()) == 0;
+    const unique_fd retired_file = open_own(how_.folder / retired_name, O_WRONLY | O_APPEND | O_CREAT);
+    return retired_file && write_all(retired_file.get(), last) && ::fdatasync(retired_file.get()) == 0;
 }
 
 }  // namespace cmcp::audit

@@ -14,7 +14,7 @@ namespace cmcp::audit {
 class chain_check;
 struct chain_fault;
 
-/// Where an audit is kept, and how much of it.
+/// Where an audit is stored, and how much of it.
 struct journal_options {
     std::filesystem::path folder;
     std::filesystem::path keys;  ///< folder of the signing keys
@@ -22,7 +22,7 @@ struct journal_options {
     std::size_t keep = 0;  ///< files; 0: all
 };
 
-/// The files of an audit, written by one process at a time. What cannot be written is kept in memory and tried again.
+/// The files of an audit, written by one process at a time. What cannot be written stays in memory and is tried again.
 /// Blocks on the disk. For one thread.
 class journal {
 public:
@@ -71,7 +71,7 @@ private:
     void begin_file(const std::string& key);
     bool open_file();
     bool restore();
-    bool look();
+    bool check_file();
     bool add_head();
     bool enter_file();
     void retire();

@@ -161,7 +161,7 @@ void journal::look_at_head()
     const auto text = file ? read_at(file.get(), 0, longest_head) : std::nullopt;
     if (!text) return;
     const auto line = text->substr(0, text->find_last_not_of(" \n") + 1);
-    const auto latest = place_told_by(line);
+    const auto latest = position_in(line);
     if (is_signed_head(line) && latest.number > chain_.last().number)
         note_damage(how_.folder / head_name, {1, "records " + std::to_string(chain_.last().number + 1) + " to " +
                                                      std::to_string(latest.number) + " are missing at the end"});

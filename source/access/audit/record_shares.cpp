@@ -36,9 +36,10 @@ double size_of(log::fields with)
     for (const auto& [name, value] : with) {
         const auto* text = std::get_if<std::string_view>(&value);
         if (text == nullptr) continue;
-        const auto kept = text->substr(0, longest_text);
+        const auto text_start = text->substr(0, longest_text);
         const auto is_escaped = [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; };
-        size += kept.size() + (size_of_escape - 1) * static_cast<std::size_t>(std::ranges::count_if(kept, is_escaped));
+        size += text_start.size() +
+                (size_of_escape - 1) * static_cast<std::size_t>(std::ranges::count_if(text_start, is_escaped));
     }
     return static_cast<double>(size);
 }

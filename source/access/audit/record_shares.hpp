@@ -15,7 +15,7 @@
 namespace cmcp::audit {
 
 /// Decides which records are written whole, so that no principal can push the records of others out of the files that
-/// are kept. Of connections and refusals that are alike the first ones of a minute are whole. All records of a
+/// are written. Of connections and refusals that are alike the first ones of a minute are whole. All records of a
 /// principal together take from an allowance of bytes that comes back evenly. What is not whole is counted, in groups
 /// of records that are alike, and the counts are records of their own when the minute is over. Not thread-safe.
 class record_shares {

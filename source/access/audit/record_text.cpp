@@ -31,11 +31,11 @@ void append_plain(std::string& out, std::string_view name, std::string_view text
 void append_field(std::string& out, std::string_view name, const log::field_value& value)
 {
     const auto* text = std::get_if<std::string_view>(&value);
-    const auto kept = text != nullptr ? text->substr(0, longest_text) : std::string_view();
-    if (text != nullptr && jsonrpc::is_plain(kept)) return append_plain(out, name, kept);
+    const auto text_start = text != nullptr ? text->substr(0, longest_text) : std::string_view();
+    if (text != nullptr && jsonrpc::is_plain(text_start)) return append_plain(out, name, text_start);
     out.append(",\"").append(name).append("\":");
     if (text != nullptr)
-        jsonrpc::append_json(out, kept);
+        jsonrpc::append_json(out, text_start);
     else
         jsonrpc::append_json(out, std::get<json::value>(value));
 }

@@ -2,6 +2,7 @@
 
 #include "text/encodings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -21,22 +22,13 @@ struct free_state {
 
 using state_handle = std::unique_ptr<EVP_MD_CTX, free_state>;
 
-int value_of(char digit)
-{
-    if (digit >= '0' && digit <= '9') return digit - '0';
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-// Upper-case digits are refused, because a text must have one form only.
 template <std::size_t size>
 bool read_hex(std::string_view text, std::array<unsigned char, size>& into)
 {
-    if (text.size() != 2 * size) return false;
-    for (std::size_t at = 0; at < size; ++at) {
-        const int high = value_of(text[2 * at]), low = value_of(text[2 * at + 1]);
-        if (high < 0 || low < 0) return false;
-        into[at] = static_cast<unsigned char>(high << 4 | low);
-    }
+    auto bytes = hex_bytes(text);
+    if (!bytes || bytes->size() != size) return false;
+    std::ranges::copy(*bytes, into.begin());
+    ::OPENSSL_cleanse(bytes->data(), bytes->size());
     return true;
 }
 

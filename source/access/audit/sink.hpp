@@ -24,19 +24,19 @@ enum class kind : std::uint8_t {
     file,     ///< the beginning of a file
     head,     ///< a signature over everything before it
     torn,     ///< the line before it was cut off by the server's end
-    dropped,  ///< so many records could not be kept
-    removed,  ///< a file was removed, because it was the oldest of more than are kept
+    dropped,  ///< so many records could not be written
+    removed,  ///< a file was removed, because there were more than may stay, and it was the oldest
 };
 std::string_view name_of(kind is);
 
-/// The place where records go. The rest of the server knows this and nothing of files, chains and signatures.
+/// Where records go. The rest of the server knows this and nothing of files, chains and signatures.
 class sink {
 public:
     virtual ~sink() = default;
 
     /// Fields as those of the log: names of callers and things, never arguments, content or secrets. `arguments` are
-    /// kept as a digest alone; null: there are none. `digest`: theirs (jsonrpc::canonical_digest()), where it was made
-    /// elsewhere; they are not looked at then. Io thread only; takes less than a microsecond and never blocks.
+    /// written as a digest alone; null: there are none. `digest`: theirs (jsonrpc::canonical_digest()), where it was
+    /// made elsewhere; they are not looked at then. Io thread only; takes less than a microsecond and never blocks.
     virtual void add(kind is, log::fields with, const json::object* arguments, std::string_view digest = {}) = 0;
 
     /// A sentence while calls must not be taken, because what they do could not be recorded; empty: they may be.
@@ -48,7 +48,7 @@ public:
 sink* current();
 void use(sink* of_process);
 
-/// In place of current()->add() where there may be no audit.
+/// Instead of current()->add() where there may be no audit.
 inline void add(kind is, log::fields with, const json::object* arguments = nullptr, std::string_view digest = {})
 {
     if (auto* to = current(); to != nullptr) to->add(is, with, arguments, digest);

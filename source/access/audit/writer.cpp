@@ -117,7 +117,7 @@ void writer::turn()
     note_losses();
     if (steady::now() >= seal_due_ && !journal_.is_sealed()) seal();
     if (steady::now() >= publish_due_ && !(published_ == journal_.sealed())) publish();
-    tell_trouble();
+    report_trouble();
     share();
 }
 
@@ -156,12 +156,12 @@ void writer::note_losses()
     if (lost_ == 0 && refused == 0) return;
     const std::chrono::duration<double> lasted = steady::now() - trouble_began_;
     std::string fields;
-    append_fields(
-        fields,
-        {{"records", lost_},
-         {"refused_calls", refused},
-         {"reason", log::unless_empty(told_trouble_)},
-         {"seconds", told_trouble_.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(lasted.count()))}});
+    append_fields(fields,
+                  {{"records", lost_},
+                   {"refused_calls", refused},
+                   {"reason", log::unless_empty(reported_trouble_)},
+                   {"seconds", reported_trouble_.empty() ? std::nullopt
+                                                         : std::optional(static_cast<std::int64_t>(lasted.count()))}});
     journal_.add({std::chrono::system_clock::now(), kind::dropped, fields, {}});
     {
         const std::lock_guard only(mutex_);
@@ -186,32 +186,32 @@ void writer::publish()
     publish_due_ = steady::now() + how_.publish_every;
     published_ = journal_.sealed();
     if (published_.number == 0) return;
-    const auto place = published_.text();
-    log::info("audit_head", {{"head", place}, {"key", journal_.key()}});
+    const auto head = published_.text();
+    log::info("audit_head", {{"head", head}, {"key", journal_.key()}});
     if (how_.heads.empty()) return;
     std::string line;
     append_time(line, std::chrono::system_clock::now());
-    line.append(" head=").append(place).append(" key=").append(journal_.key()).append("\n");
+    line.append(" head=").append(head).append(" key=").append(journal_.key()).append("\n");
     const unique_fd file(
         ::open(how_.heads.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
     const std::string problem = file && write_all(file.get(), line) ? "" : std::strerror(errno);
-    if (!problem.empty() && problem != told_heads_)
+    if (!problem.empty() && problem != reported_heads_)
         log::error("audit_head_not_published", {{"file", how_.heads.string()}, {"reason", problem}});
-    told_heads_ = problem;
+    reported_heads_ = problem;
 }
 
-void writer::tell_trouble()
+void writer::report_trouble()
 {
     const auto& trouble = journal_.trouble();
-    if (!trouble.empty() && told_trouble_.empty()) {
+    if (!trouble.empty() && reported_trouble_.empty()) {
         trouble_began_ = steady::now();
         log::error("audit_not_written", {{"reason", trouble}});
     }
-    if (trouble.empty() && !told_trouble_.empty()) log::info("audit_written_again");
-    told_trouble_ = trouble;
-    if (!journal_.damage().empty() && journal_.damage() != told_damage_)
+    if (trouble.empty() && !reported_trouble_.empty()) log::info("audit_written_again");
+    reported_trouble_ = trouble;
+    if (!journal_.damage().empty() && journal_.damage() != reported_damage_)
         log::error("audit_damaged", {{"what", journal_.damage()}});
-    told_damage_ = journal_.damage();
+    reported_damage_ = journal_.damage();
 }
 
 void writer::share()

@@ -18,7 +18,7 @@ namespace cmcp::audit {
 struct writer_options {
     journal_options journal;
     bool required = false;        ///< calls are refused while records cannot be written
-    bool arguments = true;        ///< their digests are kept
+    bool arguments = true;        ///< their digests are written
     std::filesystem::path heads;  ///< file to which heads are published, beside the log; empty: none
     std::chrono::milliseconds publish_every{60'000};
     std::chrono::milliseconds seal_every{1000};  ///< and take care that records are on the disk
@@ -72,7 +72,7 @@ private:
     void note_losses();
     void seal();
     void publish();
-    void tell_trouble();
+    void report_trouble();
     void share();
     collector::clock::time_point next_turn() const;
 
@@ -86,7 +86,7 @@ private:
     digest_maker digests_;
     collector::clock::time_point seal_due_{}, publish_due_{}, trouble_began_{};
     chain_position published_;
-    std::string told_trouble_, told_damage_, told_heads_;
+    std::string reported_trouble_, reported_damage_, reported_heads_;
     std::uint64_t lost_ = 0;
 
     // Of both threads.

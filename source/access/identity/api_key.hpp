@@ -10,7 +10,7 @@
 
 namespace cmcp {
 
-/// A key as its owner holds it: "cmk_<id>_<secret>". The secret is shown once and kept nowhere.
+/// A key as its owner holds it: "cmk_<id>_<secret>". The secret is shown once and stored nowhere.
 struct api_key {
     std::string id;      ///< 12 hexadecimal digits
     std::string secret;  ///< 43 characters of base64url: 32 random bytes

@@ -15,7 +15,7 @@ namespace cmcp {
 namespace {
 
 constexpr auto time_to_come_back = std::chrono::minutes(10);
-constexpr auto endpoints_are_kept = std::chrono::minutes(10);
+constexpr auto endpoints_lifetime = std::chrono::minutes(10);
 constexpr char apart = '.';
 
 std::string endpoint_in(const json::object& metadata, std::string_view name, std::string_view issuer)
@@ -42,7 +42,7 @@ bool code_flow::possible() const { return !config_.auth_ui_client.empty() && fet
 awaitable<code_flow::endpoints> code_flow::endpoints_of(std::string issuer)
 {
     const auto known = known_.find(issuer);
-    if (known != known_.end() && now_() - known->second.read < endpoints_are_kept) co_return known->second;
+    if (known != known_.end() && now_() - known->second.read < endpoints_lifetime) co_return known->second;
     const auto metadata = co_await issuer_metadata(fetch_, issuer);
     endpoints read{endpoint_in(metadata, "authorization_endpoint", issuer),
                    endpoint_in(metadata, "token_endpoint", issuer), now_()};
@@ -50,8 +50,8 @@ awaitable<code_flow::endpoints> code_flow::endpoints_of(std::string issuer)
 }
 
 // ---------------------------------------------------------------- the state
-// When it was begun, what makes it one of its kind, and the signature of both, of the issuer and of the place.
-std::string code_flow::state_for(std::string_view begun, std::string_view issuer, const place& here) const
+// When it was begun, what makes it one of its kind, and the signature of both, of the issuer and of this server's URLs.
+std::string code_flow::state_for(std::string_view begun, std::string_view issuer, const own_urls& here) const
 {
     std::string all("state");
     for (const auto part : {begun, issuer, std::string_view(here.callback), std::string_view(here.resource)})
@@ -65,7 +65,7 @@ std::string code_flow::verifier_for(std::string_view state) const
 }
 
 // Null: none, or the person took too long.
-const std::string* code_flow::issuer_of(std::string_view state, const place& here) const
+const std::string* code_flow::issuer_of(std::string_view state, const own_urls& here) const
 {
     const auto begun = state.substr(0, std::min(state.rfind(apart), state.size()));
     const auto at = read_number<event::clock::rep>(begun.substr(0, begun.find(apart)));
@@ -76,7 +76,7 @@ const std::string* code_flow::issuer_of(std::string_view state, const place& her
 }
 
 // ---------------------------------------------------------------- there and back
-awaitable<code_flow::way> code_flow::begin(std::string issuer, place here)
+awaitable<code_flow::way> code_flow::begin(std::string issuer, own_urls here)
 {
     const auto to = co_await endpoints_of(issuer);
     const auto begun = std::to_string(now_().time_since_epoch().count()) + apart + random_id();
@@ -94,7 +94,7 @@ awaitable<code_flow::way> code_flow::begin(std::string issuer, place here)
     co_return out;
 }
 
-std::string code_flow::request_for(const answer& back, const place& here) const
+std::string code_flow::request_for(const answer& back, const own_urls& here) const
 {
     return parameters({{"grant_type", "authorization_code"},
                        {"code", back.code},
@@ -104,7 +104,7 @@ std::string code_flow::request_for(const answer& back, const place& here) const
                        {"code_verifier", verifier_for(back.state)}});
 }
 
-awaitable<std::string> code_flow::finish(answer back, place here)
+awaitable<std::string> code_flow::finish(answer back, own_urls here)
 {
     const auto* begun_at = issuer_of(back.state, here);
     if (begun_at == nullptr)

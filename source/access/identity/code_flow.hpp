@@ -16,12 +16,12 @@ namespace cmcp {
 struct identity_settings;
 
 /// Lets a person log in at an authorization server and come back with a code (RFC 6749 section 4.1, with PKCE,
-/// RFC 7636, and the resource of RFC 8707). What was begun is kept by the state alone, which this process signs: nobody
+/// RFC 7636, and the resource of RFC 8707). What was begun is in the state alone, which this process signs: nobody
 /// who only begins takes room from others. Io thread only.
 class code_flow {
 public:
     /// This server, as the person's browser knows it.
-    struct place {
+    struct own_urls {
         std::string callback;  ///< where the person comes back to
         std::string resource;  ///< for which the token is to be
     };
@@ -50,10 +50,10 @@ public:
     bool possible() const;
 
     /// Throws std::runtime_error.
-    awaitable<way> begin(std::string issuer, place here);
+    awaitable<way> begin(std::string issuer, own_urls here);
 
     /// The access token. `here` is as it was at the beginning. Throws std::runtime_error.
-    awaitable<std::string> finish(answer back, place here);
+    awaitable<std::string> finish(answer back, own_urls here);
 
 private:
     static constexpr std::size_t key_bytes = 32;
@@ -64,10 +64,10 @@ private:
     };
 
     awaitable<endpoints> endpoints_of(std::string issuer);
-    std::string state_for(std::string_view begun, std::string_view issuer, const place& here) const;
+    std::string state_for(std::string_view begun, std::string_view issuer, const own_urls& here) const;
     std::string verifier_for(std::string_view state) const;
-    const std::string* issuer_of(std::string_view state, const place& here) const;
-    std::string request_for(const answer& back, const place& here) const;
+    const std::string* issuer_of(std::string_view state, const own_urls& here) const;
+    std::string request_for(const answer& back, const own_urls& here) const;
 
     const identity_settings& config_;
     document_fetch fetch_;

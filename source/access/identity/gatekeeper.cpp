@@ -182,9 +182,9 @@ const gatekeeper::known_key& gatekeeper::keep(key_record record, bool is_elsewhe
     if (keys_.size() >= most_keys_known) keys_.clear();
     auto who = key_login(config_, record);
     auto from = networks_of(record);
-    auto& kept = keys_[record.id];
-    kept = {std::move(record), std::move(from), std::move(who), event::clock::now(), is_elsewhere};
-    return kept;
+    auto& entry = keys_[record.id];
+    entry = {std::move(record), std::move(from), std::move(who), event::clock::now(), is_elsewhere};
+    return entry;
 }
 
 void gatekeeper::share(shared_logins with)
@@ -204,14 +204,14 @@ bool gatekeeper::may_be_elsewhere(const std::string& id) const
 // Where nobody answers, the key stays as it was known last.
 awaitable<> gatekeeper::ask_for_key(std::string id)
 {
-    auto look = co_await shared_.find_key(id);
+    auto lookup = co_await shared_.find_key(id);
     if (asked_keys_.size() >= most_keys_known) asked_keys_.clear();
     asked_keys_[id] = event::clock::now();
     if (store() != nullptr && store()->find(id)) co_return;
     const auto known = keys_.find(id);
-    if (look.record)
-        keep(std::move(*look.record), true);
-    else if (known != keys_.end() && !look.is_answered && known->second.is_elsewhere)
+    if (lookup.record)
+        keep(std::move(*lookup.record), true);
+    else if (known != keys_.end() && !lookup.is_answered && known->second.is_elsewhere)
         known->second.looked = event::clock::now();
     else if (known != keys_.end())
         keys_.erase(known);

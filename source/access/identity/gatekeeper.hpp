@@ -43,7 +43,7 @@ struct admission {
     bool later = false;         ///< ask() finds out
     bool unavailable = false;   ///< the authorization server does not answer
     std::string_view reason{};  ///< of a refusal, a word of a fixed set: for figures
-    std::string to_claim{};     ///< with `later`: proof_verdict::to_claim
+    std::string to_claim{};     ///< with `later`: proof_decision::to_claim
 
     static constexpr std::string_view invalid_token = "invalid_token";
     static admission refused(std::string_view reason, std::string problem, std::string_view error = invalid_token)
@@ -109,8 +109,8 @@ private:
 
     admission judge_key(const api_key& key, const credentials& of);
     admission judge_issued(const credentials& of);
-    admission admit_issued(const token_verdict& verdict, const credentials& of, time_point now);
-    proof_verdict judge_binding(const login& who, const credentials& of, time_point now);
+    admission admit_issued(const token_decision& decision, const credentials& of, time_point now);
+    proof_decision judge_binding(const login& who, const credentials& of, time_point now);
     admission judge_signed(const jose::jwt& token, const std::string& digest, time_point now);
     issuer* issuer_of(std::string_view name);
     const known_key* look_up(const std::string& id);

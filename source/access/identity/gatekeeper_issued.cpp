@@ -61,27 +61,27 @@ admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& di
         return admission::refused("signature", "The token's signature is wrong, or its key is not one of its issuer.");
     }
     if (from->is_stale(turn) && !from->is_fetching()) tasks_.spawn("keys of an issuer", from->fetch());
-    auto verdict = judge_token(token, rules_, now);
-    if (!verdict.who) return admission::refused("token", std::move(verdict.problem));
-    const auto until = std::min(verdict.who->ends, now + std::chrono::hours(1));
-    cache_.put(digest, verdict, until);
-    return {std::move(verdict.who)};
+    auto decision = judge_token(token, rules_, now);
+    if (!decision.who) return admission::refused("token", std::move(decision.problem));
+    const auto until = std::min(decision.who->ends, now + std::chrono::hours(1));
+    cache_.put(digest, decision, until);
+    return {std::move(decision.who)};
 }
 
-admission gatekeeper::admit_issued(const token_verdict& verdict, const credentials& of, time_point now)
+admission gatekeeper::admit_issued(const token_decision& decision, const credentials& of, time_point now)
 {
-    if (verdict.unavailable) return admission::not_known_yet(verdict.problem);
-    if (!verdict.who) return admission::refused("token", verdict.problem);
-    auto judged = judge_binding(*verdict.who, of, now);
+    if (decision.unavailable) return admission::not_known_yet(decision.problem);
+    if (!decision.who) return admission::refused("token", decision.problem);
+    auto judged = judge_binding(*decision.who, of, now);
     const auto error = of.scheme == "dpop" ? invalid_proof : admission::invalid_token;
     if (!judged.to_claim.empty()) return {nullptr, {}, error, true, false, {}, std::move(judged.to_claim)};
     if (judged.unavailable) return admission::not_known_yet(std::move(judged.problem));
     if (!judged.problem.empty()) return admission::refused("binding", std::move(judged.problem), error);
-    return {verdict.who};
+    return {decision.who};
 }
 
 // A stolen token is of no use without the key, or the certificate, that it names.
-proof_verdict gatekeeper::judge_binding(const login& who, const credentials& of, time_point now)
+proof_decision gatekeeper::judge_binding(const login& who, const credentials& of, time_point now)
 {
     if (!who.certificate.empty() && who.certificate != of.certificate)
         return {"The token may be used only with the client certificate that it names."};
@@ -116,7 +116,7 @@ awaitable<> gatekeeper::ask_for_proof(credentials of)
 {
     auto judged = judge(of);
     if (judged.to_claim.empty()) co_return;
-    const auto first = co_await shared_.first_use(judged.to_claim, proofs::kept_for);
+    const auto first = co_await shared_.first_use(judged.to_claim, proofs::remembered_for);
     proofs_.claimed(std::move(judged.to_claim), first);
 }
 
@@ -143,21 +143,21 @@ awaitable<> gatekeeper::introspect(std::string token)
     };
     const counted one(introspections_);
     auto digest = sha256_hex(token);
-    token_verdict verdict;
+    token_decision decision;
     try {
-        verdict = co_await introspection_.ask(fetch_, std::move(token), rules_);
+        decision = co_await introspection_.ask(fetch_, std::move(token), rules_);
     } catch (const boost::system::system_error&) {
         throw;
     } catch (const std::runtime_error& problem) {
         log::warning("introspection_failed", {{"reason", json::string(problem.what())}});
-        verdict.problem =
+        decision.problem =
             std::string("The authorization server does not answer (") + problem.what() + "); try again later.";
-        verdict.unavailable = true;
+        decision.unavailable = true;
     }
     const auto now = login::clock::now();
     const auto until =
-        verdict.who ? std::min(verdict.who->ends, now + config_.auth_introspection_ttl) : now + unknown_for;
-    cache_.put(std::move(digest), std::move(verdict), until);
+        decision.who ? std::min(decision.who->ends, now + config_.auth_introspection_ttl) : now + unknown_for;
+    cache_.put(std::move(digest), std::move(decision), until);
 }
 
 awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
@@ -165,8 +165,8 @@ awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
     if (who->ends <= now || who->handle.empty()) co_return now - who->ends < longest_answer;
     const auto digest = sha256_hex(who->handle);
     if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
-    const auto* verdict = cache_.find(digest, now);
-    co_return verdict != nullptr && (verdict->who || verdict->unavailable);
+    const auto* decision = cache_.find(digest, now);
+    co_return decision != nullptr && (decision->who || decision->unavailable);
 }
 
 }  // namespace cmcp

@@ -45,7 +45,7 @@ public:
         return sandbox_root / "identity.db";
     }
 
-    /// Null where nothing was kept yet.
+    /// Null where nothing was stored yet.
     static std::unique_ptr<identity_store> existing(const std::filesystem::path& sandbox_root);
 
     void add(const key_record& key);
@@ -55,12 +55,12 @@ public:
     bool revoke(std::string_view id, double now);
     void note_use(std::string_view id, double now);
 
-    void link(const linked_subject& one);  ///< in place of an earlier link
+    void link(const linked_subject& one);  ///< replaces an earlier link
     bool unlink(std::string_view issuer, std::string_view subject);
     std::string principal_of(std::string_view issuer, std::string_view subject);  ///< empty: nobody has linked it
     std::vector<linked_subject> links();
 
-    void set_limit(const stored_limit& one);  ///< now, in place of an earlier value
+    void set_limit(const stored_limit& one);  ///< now, replaces an earlier value
     bool clear_limit(std::string_view principal, std::string_view name);
     std::vector<stored_limit> limits_of(std::string_view principal);
     std::vector<stored_limit> limits();

@@ -14,7 +14,7 @@ struct introspection {
     std::string secret;
 
     /// Throws std::runtime_error with a sentence when the endpoint does not answer.
-    awaitable<token_verdict> ask(const document_fetch& fetch, std::string token, const token_rules& rules) const;
+    awaitable<token_decision> ask(const document_fetch& fetch, std::string token, const token_rules& rules) const;
 };
 
 }  // namespace cmcp

@@ -41,7 +41,7 @@ awaitable<std::vector<jose::public_key>> keys_in(json::object document)
 }
 
 // A key set over plain HTTP could be anybody's, but on this machine.
-void check_place(std::string_view issuer, std::string_view keys)
+void check_key_address(std::string_view issuer, std::string_view keys)
 {
     if (keys.starts_with("https://") || (issuer.starts_with("http://") && keys.starts_with("http://"))) return;
     throw std::runtime_error("its metadata names no jwks_uri with https");
@@ -65,7 +65,7 @@ bool issuer::knows(const jose::jwt& token) const
 
 bool issuer::verifies(const jose::jwt& token, clock::time_point now) const
 {
-    if (now - fetched_ >= times_.kept) return false;
+    if (now - fetched_ >= times_.stale_if_error) return false;
     const auto named = token.key_id();
     const auto verifies = [&](const jose::public_key& key) {
         return (named.empty() || key.id() == named) && key.verifies(token);
@@ -76,7 +76,7 @@ bool issuer::verifies(const jose::jwt& token, clock::time_point now) const
 bool issuer::may_fetch(const jose::jwt& token, clock::time_point now) const
 {
     if (fetching_) return true;
-    return !is_paused(now) && (now - fetched_ >= times_.kept || !knows(token));
+    return !is_paused(now) && (now - fetched_ >= times_.stale_if_error || !knows(token));
 }
 
 // No coroutine, so that the mark is there when this returns.
@@ -129,7 +129,7 @@ awaitable<> issuer::fetch_where_needed(std::optional<jose::jwt> wanted)
     if (shared_.find && serves(wanted)) co_return;
     const bool is_claimed = co_await claim();
     if (!is_claimed) co_await wait_for_others(wanted);
-    const bool has_keys = clock::now() - fetched_ < times_.kept;
+    const bool has_keys = clock::now() - fetched_ < times_.stale_if_error;
     if (is_claimed || !has_keys) co_return co_await fetch_keys();
     tried_ = clock::now() - times_.pause + before_next_look;
 }
@@ -138,7 +138,7 @@ awaitable<> issuer::fetch_where_needed(std::optional<jose::jwt> wanted)
 awaitable<> issuer::take(fetched_key_set set)
 {
     const auto fetched = clock::now() - set.age;
-    if (fetched <= fetched_ || set.age >= times_.kept) co_return;
+    if (fetched <= fetched_ || set.age >= times_.stale_if_error) co_return;
     try {
         auto document = read_issuer_document(set.document);
         keys_ = co_await keys_in(std::move(document));
@@ -179,7 +179,7 @@ awaitable<> issuer::fetch_keys()
 {
     const json::object about = co_await issuer_metadata(fetch_, name_);
     document_request wanted{text_of(about, "jwks_uri")};
-    check_place(name_, wanted.url);
+    check_key_address(name_, wanted.url);
     std::string text = co_await fetch_(std::move(wanted));
     auto document = read_issuer_document(text);
     keys_ = co_await keys_in(std::move(document));

@@ -20,12 +20,13 @@ public:
     using clock = event::clock;
 
     /// Keys are fetched again when they are `fresh` old, when a token names an unknown one, and after a failure, but
-    /// never within `pause` of the last try. Where the issuer is down its last keys serve for `kept`, then none. In a
-    /// cluster the try of another server counts as well, and keys that it has fetched serve here.
+    /// never within `pause` of the last try. Where the issuer is down its last keys serve until they are
+    /// `stale_if_error` old, then none. In a cluster the try of another server counts as well, and keys that it has
+    /// fetched serve here.
     struct times {
         clock::duration fresh = std::chrono::minutes(10);
         clock::duration pause = std::chrono::seconds(30);
-        clock::duration kept = std::chrono::hours(1);
+        clock::duration stale_if_error = std::chrono::hours(1);
     };
 
     issuer(std::string name, document_fetch fetch, times of);

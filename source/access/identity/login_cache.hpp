@@ -9,21 +9,21 @@
 
 namespace cmcp {
 
-/// Verdicts of tokens, by the digest of the token. The ones that were used last are kept. Io thread only.
+/// Decisions about tokens, by the digest of the token. The ones that were used last stay. Io thread only.
 class login_cache {
 public:
     explicit login_cache(std::size_t most = 10'000) : most_(most) {}
 
     /// Null: it is not known, or its time is over.
-    const token_verdict* find(const std::string& digest, login::clock::time_point now);
+    const token_decision* find(const std::string& digest, login::clock::time_point now);
 
-    void put(std::string digest, token_verdict verdict, login::clock::time_point until);
+    void put(std::string digest, token_decision decision, login::clock::time_point until);
     void clear();
 
 private:
     struct entry {
         std::string digest;
-        token_verdict verdict;
+        token_decision decision;
         login::clock::time_point until;
     };
     std::size_t most_;

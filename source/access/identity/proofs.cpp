@@ -53,7 +53,7 @@ std::string problem_of_claims(const json::object& claims, const proven_request& 
 
 }  // namespace
 
-proof_verdict proofs::judge(const proven_request& of, std::string_view thumbprint, time_point now)
+proof_decision proofs::judge(const proven_request& of, std::string_view thumbprint, time_point now)
 {
     const auto proof = jose::read_jwt(of.proof);
     if (!proof || lower_case(view_of(proof->header, "typ")) != "dpop+jwt")
@@ -88,10 +88,11 @@ void proofs::claimed(std::string digest, std::optional<bool> first)
         is_new(std::move(digest), login::clock::now());
 }
 
-// A proof is kept longer than it is good. Where too many are kept none is taken, so that none is good twice.
+// A proof is remembered longer than it is good. Where too many are remembered none is accepted, so that none is good
+// twice.
 bool proofs::is_new(std::string digest, time_point now)
 {
-    while (!ages_.empty() && ages_.front().first + kept_for < now) {
+    while (!ages_.empty() && ages_.front().first + remembered_for < now) {
         seen_.erase(ages_.front().second);
         ages_.pop_front();
     }

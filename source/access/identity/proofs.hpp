@@ -21,7 +21,7 @@ struct proven_request {
 };
 
 /// The judgement of a proof.
-struct proof_verdict {
+struct proof_decision {
     std::string problem{};     ///< a sentence; empty: the sender has the key
     bool unavailable = false;  ///< nobody can say whether another server has seen it
     std::string to_claim{};    ///< the other servers of the cluster have to be asked whether they have seen it
@@ -32,10 +32,10 @@ class proofs {
 public:
     explicit proofs(std::chrono::seconds skew) : skew_(skew) {}
 
-    static constexpr std::chrono::seconds kept_for{600};  ///< longer than a proof is good
+    static constexpr std::chrono::seconds remembered_for{600};  ///< longer than a proof is good
 
     /// Whether the proof shows that the sender has the key of this thumbprint.
-    proof_verdict judge(const proven_request& of, std::string_view thumbprint, login::clock::time_point now);
+    proof_decision judge(const proven_request& of, std::string_view thumbprint, login::clock::time_point now);
 
     void share() { is_shared_ = true; }  ///< with other servers: each proof has to be claimed first
     /// The answer of the other servers. Nothing: there was none, and the next judgement of this proof says so.

@@ -101,15 +101,15 @@ void quotas::look_again()
 
 const principal_limits& quotas::whole(std::string_view principal) { return look_up(principal, now_()).limits; }
 
-// Where nothing may be had, 1 byte of the disk is left, because 0 stands for any number in other places.
+// Where nothing may be had, 1 byte of the disk is left, because 0 stands for any number elsewhere.
 const principal_limits& quotas::of(std::string_view principal)
 {
     auto& own = look_up(principal, now_());
     if (!elsewhere_) return own.limits;
-    const auto& taken = elsewhere_(principal);
+    const auto& elsewhere_now = elsewhere_(principal);
     own.left = own.limits;
     for (const auto& each : limit_names())
-        if (const auto had = taken.*each.member; had != 0)
+        if (const auto had = elsewhere_now.*each.member; had != 0)
             own.left.*each.member -= std::min(own.left.*each.member, had);
     if (own.limits.disk != 0) own.left.disk = std::max<std::uint64_t>(1, own.left.disk);
     return own.left;

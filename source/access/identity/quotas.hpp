@@ -18,8 +18,8 @@ namespace cmcp {
 class identity_store;
 struct settings;
 
-/// The limits of each principal: everybody's of the settings, in their place those of AUTH_QUOTAS, and in the place of
-/// both those of `container-mcp quota`, which count within a second. Io thread only.
+/// The limits of each principal: everybody's of the settings, before them those of AUTH_QUOTAS, and before both those
+/// of `container-mcp quota`, which count within a second. Io thread only.
 class quotas {
 public:
     using clock = event::clock;

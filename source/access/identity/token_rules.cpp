@@ -186,14 +186,14 @@ std::string principal_of(std::string_view issuer, std::string_view subject)
     return "oauth-" + sha256_hex(both).substr(0, digits_of_principal);
 }
 
-token_verdict judge_claims(const json::object& claims, const token_rules& rules, time_point now)
+token_decision judge_claims(const json::object& claims, const token_rules& rules, time_point now)
 {
     auto problem = problem_of(claims, rules, now);
     if (!problem.empty()) return {nullptr, std::move(problem)};
     return {login_from(claims, rules), {}};
 }
 
-token_verdict judge_token(const jose::jwt& token, const token_rules& rules, time_point now)
+token_decision judge_token(const jose::jwt& token, const token_rules& rules, time_point now)
 {
     const auto type = token_type(view_of(token.header, "typ"));
     if (!contains(rules.types, type))

@@ -26,17 +26,17 @@ struct token_rules {
 };
 
 /// A login, or the reason why there is none.
-struct token_verdict {
+struct token_decision {
     login_ptr who;
     std::string problem;       ///< a sentence; empty with `who`
     bool unavailable = false;  ///< nobody could tell
 };
 
 /// Judges a token whose signature is verified (RFC 9068 section 4).
-token_verdict judge_token(const jose::jwt& token, const token_rules& rules, login::clock::time_point now);
+token_decision judge_token(const jose::jwt& token, const token_rules& rules, login::clock::time_point now);
 
 /// The same claims as an introspection answers them (RFC 7662 section 2.2).
-token_verdict judge_claims(const json::object& claims, const token_rules& rules, login::clock::time_point now);
+token_decision judge_claims(const json::object& claims, const token_rules& rules, login::clock::time_point now);
 
 /// The form in which types are compared: lower case, without "application/" (RFC 7515 section 4.1.9).
 std::string token_type(std::string_view text);

@@ -153,7 +153,7 @@ bool fits(const conversion& done, std::string_view bytes, const std::string& nam
     const auto most_lost = name == "UTF-8" ? done.others : done.others / 4;
     if (done.lost > most_lost && !is_cut) return false;
     if (name.starts_with("UTF-16")) return bytes.find('\0') != std::string_view::npos || !is_utf8(bytes);
-    // UTF-8 in another charset's place shows two or three characters for each; by chance no text looks so.
+    // UTF-8 read as another charset shows two or three characters for each; by chance no text looks so.
     return done.others == 0 || is_word_of(of_several_bytes, name) || !is_utf8(bytes);
 }
 

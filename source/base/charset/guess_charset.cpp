@@ -92,7 +92,7 @@ std::string converted(std::string_view sample, const std::string& name)
     return text;
 }
 
-// Statistics tell the central European charsets badly from each other and from Latin-1, in whose place they show signs
+// Statistics tell the central European charsets badly from each other and from Latin-1, for which they show signs
 // within words ("za¿ó³æ"). Where they differ, one has controls or signs for the other's letters.
 std::string latin_of(const std::string& name, std::string_view sample, std::string_view language)
 {
@@ -100,15 +100,15 @@ std::string latin_of(const std::string& name, std::string_view sample, std::stri
     const bool is_central = name == "ISO-8859-2" || name == "WINDOWS-1250";
     if (!is_central && name != "WINDOWS-1252") return name;
     const auto signs = count_signs(sample);
-    const bool is_told = is_word_of(central, language);
-    if (!is_central && !is_told && signs.in_words * 4 <= signs.in_words + signs.letters) return name;
+    const bool is_declared = is_word_of(central, language);
+    if (!is_central && !is_declared && signs.in_words * 4 <= signs.in_words + signs.letters) return name;
     constexpr std::string_view letters_of_iso = "\xa1\xa6\xa9\xab\xac\xae\xb1\xb6\xbb";
     std::string better = is_central ? name : "ISO-8859-2";
     if (signs.controls > 0)
         better = "WINDOWS-1250";
     else if (sample.find_first_of(letters_of_iso) != std::string_view::npos)
         better = "ISO-8859-2";
-    const bool is_alike = !is_told && converted(sample, better) == converted(sample, "WINDOWS-1252");
+    const bool is_alike = !is_declared && converted(sample, better) == converted(sample, "WINDOWS-1252");
     return is_alike ? "WINDOWS-1252" : better;
 }
 

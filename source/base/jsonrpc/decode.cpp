@@ -55,7 +55,7 @@ bool only_finite_numbers(const json::value& value)
     return true;
 }
 
-// Half of a character, as a text has at its end that was cut by UTF-16 units. U+FFFD in its place would get into files
+// Half of a character, as a text has at its end that was cut by UTF-16 units. U+FFFD instead of it would get into files
 // and commands without a word.
 bool ends_in_half(std::string_view text)
 {
@@ -73,7 +73,7 @@ bool is_lone_surrogate(const json::error_code& failure, std::string_view text, s
            (ends_in_half(text.substr(0, at)) || ends_in_half(text.substr(0, at - 1)));
 }
 
-// The place is told by the byte, so that a client's author finds it in a dump.
+// The position is given in bytes, so that a client's author finds it in a dump.
 std::string parse_failure(const json::error_code& failure, std::string_view text, std::size_t at,
                           const decode_limits& limits)
 {

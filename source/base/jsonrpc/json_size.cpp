@@ -15,7 +15,7 @@ constexpr std::size_t size_of_escape = 6;  // \u001b
 std::size_t json_size_of(char character)
 {
     const auto byte = static_cast<unsigned char>(character);
-    if (byte == '"' || byte == '\\' || byte == '\n' || byte == '\t' || byte == '\r') return 2;
+    if (std::string_view("\"\\\b\f\n\r\t").find(character) != std::string_view::npos) return 2;
     return byte < 0x20 || byte == 0x7f ? size_of_escape : 1;
 }
 

@@ -1,50 +1,25 @@
 #include "jsonrpc/write_json.hpp"
 
-#include "jsonrpc/plain_text.hpp"
+#include "jsonrpc/json_writer.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 
 namespace cmcp::jsonrpc {
 
 namespace {
 
-void write(std::string& out, const json::value& value);
-
-template <class Number>
-void write_number(std::string& out, Number number)
+void append_escaped(std::string& out, unsigned char byte)
 {
-    std::array<char, 32> text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-    out.append(text.data(), end);
-}
-
-void write_escaped(std::string& out, unsigned char byte)
-{
-    constexpr std::string_view hex = "0123456789abcdef";
-    switch (byte) {
-        case '"':
-            out += "\\\"";
-            return;
-        case '\\':
-            out += "\\\\";
-            return;
-        case '\n':
-            out += "\\n";
-            return;
-        case '\t':
-            out += "\\t";
-            return;
-        case '\r':
-            out += "\\r";
-            return;
-        default:
-            out += {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
-    }
+    constexpr std::string_view digits = "0123456789abcdef";
+    constexpr std::string_view named = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
+    const auto at = named.find(static_cast<char>(byte));
+    out += '\\';
+    if (at != std::string_view::npos)
+        out += letters[at];
+    else
+        out.append("u00").append({digits[byte >> 4], digits[byte & 15]});
 }
 
 // Bytes of the characters at the beginning that are not ASCII, one behind the other.
@@ -59,97 +34,32 @@ std::size_t valid_beyond_ascii(std::string_view text)
     return length;
 }
 
-// In a single pass, with U+FFFD for each byte that is not UTF-8, as replace_invalid_utf8() does.
-void write_text(std::string& out, std::string_view text)
-{
-    out += '"';
-    for (;;) {
-        const auto size = plain_prefix(text);
-        out.append(text.substr(0, size));
-        text.remove_prefix(size);
-        if (text.empty()) break;
-        const auto byte = static_cast<unsigned char>(text.front());
-        if (byte < 0x80) {
-            write_escaped(out, byte);
-            text.remove_prefix(1);
-            continue;
-        }
-        const auto others = valid_beyond_ascii(text);
-        out.append(others == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, others));
-        text.remove_prefix(std::max<std::size_t>(others, 1));
+struct usual {
+    static void append_double(std::string& out, double number)
+    {
+        if (!std::isfinite(number)) return out.append("null"), void();
+        const auto begin = out.size();
+        append_number(out, number);
+        if (out.find_first_not_of("-0123456789", begin) == std::string::npos) out += ".0";
     }
-    out += '"';
-}
 
-void write_array(std::string& out, const json::array& array)
-{
-    char before = '[';
-    for (const auto& item : array) {
-        out += before;
-        write(out, item);
-        before = ',';
+    template <class Take>
+    static void for_each_member(const json::object& object, Take take)
+    {
+        for (const auto& member : object) take(member);
     }
-    if (array.empty()) out += '[';
-    out += ']';
-}
+};
 
-void write_object(std::string& out, const json::object& object)
-{
-    char before = '{';
-    for (const auto& member : object) {
-        out += before;
-        write_text(out, {member.key().data(), member.key().size()});
-        out += ':';
-        write(out, member.value());
-        before = ',';
-    }
-    if (object.empty()) out += '{';
-    out += '}';
-}
-
-void write_double(std::string& out, double number)
-{
-    if (!std::isfinite(number)) {
-        out += "null";
-        return;
-    }
-    const auto begin = out.size();
-    write_number(out, number);
-    if (out.find_first_not_of("-0123456789", begin) == std::string::npos) out += ".0";
-}
-
-void write(std::string& out, const json::value& value)
-{
-    switch (value.kind()) {
-        case json::kind::null:
-            out += "null";
-            return;
-        case json::kind::bool_:
-            out += value.get_bool() ? "true" : "false";
-            return;
-        case json::kind::int64:
-            return write_number(out, value.get_int64());
-        case json::kind::uint64:
-            return write_number(out, value.get_uint64());
-        case json::kind::double_:
-            return write_double(out, value.get_double());
-        case json::kind::string:
-            return write_text(out, {value.get_string().data(), value.get_string().size()});
-        case json::kind::array:
-            return write_array(out, value.get_array());
-        case json::kind::object:
-            return write_object(out, value.get_object());
-    }
-}
+using writer = json_writer<usual>;
 
 void write_beginning(std::string& out, const json::object& object, std::size_t most);
 
 void write_beginning(std::string& out, const json::value& value, std::size_t most)
 {
-    if (const auto* text = value.if_string()) return write_text(out, std::string_view(*text).substr(0, most));
+    if (const auto* text = value.if_string()) return append_string(out, std::string_view(*text).substr(0, most));
     if (const auto* object = value.if_object()) return write_beginning(out, *object, most);
     const auto* list = value.if_array();
-    if (list == nullptr) return write(out, value);
+    if (list == nullptr) return writer::append(out, value);
     char before = '[';
     for (const auto& item : *list) {
         out += before;
@@ -166,7 +76,7 @@ void write_beginning(std::string& out, const json::object& object, std::size_t m
     for (const auto& member : object) {
         out += before;
         before = ',';
-        write_text(out, std::string_view(member.key()).substr(0, most));
+        append_string(out, std::string_view(member.key()).substr(0, most));
         out += ':';
         write_beginning(out, member.value(), most);
         if (out.size() >= most) return;
@@ -176,6 +86,28 @@ void write_beginning(std::string& out, const json::object& object, std::size_t m
 
 }  // namespace
 
+// In a single pass, as replace_invalid_utf8() does.
+void append_string(std::string& out, std::string_view text)
+{
+    out += '"';
+    for (;;) {
+        const auto size = plain_prefix(text);
+        out.append(text.substr(0, size));
+        text.remove_prefix(size);
+        if (text.empty()) break;
+        const auto byte = static_cast<unsigned char>(text.front());
+        if (byte < 0x80) {
+            append_escaped(out, byte);
+            text.remove_prefix(1);
+            continue;
+        }
+        const auto others = valid_beyond_ascii(text);
+        out.append(others == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, others));
+        text.remove_prefix(std::max<std::size_t>(others, 1));
+    }
+    out += '"';
+}
+
 std::string json_beginning(const json::object& object, std::size_t most)
 {
     std::string text;
@@ -183,25 +115,25 @@ std::string json_beginning(const json::object& object, std::size_t most)
     return text;
 }
 
-void append_json(std::string& out, const json::value& value) { write(out, value); }
+void append_json(std::string& out, const json::value& value) { writer::append(out, value); }
 
-void append_json(std::string& out, const json::object& object) { write_object(out, object); }
+void append_json(std::string& out, const json::object& object) { writer::append(out, object); }
 
-void append_json(std::string& out, std::string_view text) { write_text(out, text); }
+void append_json(std::string& out, std::string_view text) { append_string(out, text); }
 
 std::string write_json(const json::value& value)
 {
-    return put_together([&](std::string& out) { write(out, value); });
+    return put_together([&](std::string& out) { writer::append(out, value); });
 }
 
 std::string write_json(const json::object& object)
 {
-    return put_together([&](std::string& out) { write_object(out, object); });
+    return put_together([&](std::string& out) { writer::append(out, object); });
 }
 
 std::string write_json(std::string_view text)
 {
-    return put_together([&](std::string& out) { write_text(out, text); });
+    return put_together([&](std::string& out) { append_string(out, text); });
 }
 
 }  // namespace cmcp::jsonrpc

@@ -22,17 +22,17 @@ void append_json(std::string& out, std::string_view text);
 /// holds.
 std::string json_beginning(const json::object& object, std::size_t most);
 
-/// Puts a text together in a buffer that is kept from one call to the next, so that only the result takes memory.
+/// Puts a text together in a buffer that stays from one call to the next, so that only the result takes memory.
 /// `append` must not come back here.
 template <class Append>
 std::string put_together(Append append)
 {
-    constexpr std::size_t most_kept = 64 * 1024;
+    constexpr std::size_t most_retained = 64 * 1024;
     thread_local std::string buffer;
     buffer.clear();
     append(buffer);
     std::string text(buffer);
-    if (buffer.capacity() > most_kept) buffer = std::string();
+    if (buffer.capacity() > most_retained) buffer = std::string();
     return text;
 }
 

@@ -10,7 +10,7 @@ namespace cmcp {
 struct loop_steps {
     using clock = std::chrono::steady_clock;
 
-    void (*ended)(clock::duration) noexcept = nullptr;  ///< told of each step; null: nobody watches this thread
+    void (*ended)(clock::duration) noexcept = nullptr;  ///< called after each step; null: nobody watches this thread
     unsigned depth = 0;                                 ///< handlers that Asio calls from within a handler
     clock::time_point began{};                          ///< of the present step, where depth is not 0
     const char* what = nullptr;                         ///< what the present step does, where code has named it

@@ -11,7 +11,7 @@ struct cut_text {
     std::string head;
     std::string tail;
     std::uint64_t left_out = 0;  ///< bytes; 0: the text is whole, and all of it is the head
-    std::string where;           ///< the place of the whole text; empty: none
+    std::string where;           ///< where the whole text is; empty: none
 };
 
 std::string written(const cut_text& text);

@@ -19,6 +19,20 @@ std::string hex_text(std::string_view bytes)
     return text;
 }
 
+std::optional<std::string> hex_bytes(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    if (text.size() % 2 != 0) return std::nullopt;
+    std::string bytes;
+    bytes.reserve(text.size() / 2);
+    for (std::size_t at = 0; at < text.size(); at += 2) {
+        const auto high = digits.find(text[at]), low = digits.find(text[at + 1]);
+        if (high > 15 || low > 15) return std::nullopt;
+        bytes += static_cast<char>(high << 4 | low);
+    }
+    return bytes;
+}
+
 std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char))
 {
     constexpr char digits[] = "0123456789ABCDEF";

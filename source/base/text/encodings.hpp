@@ -9,6 +9,9 @@ namespace cmcp {
 /// Two lower-case digits a byte.
 std::string hex_text(std::string_view bytes);
 
+/// Nothing for what hex_text() does not make, as upper-case digits: bytes have one text.
+std::optional<std::string> hex_bytes(std::string_view text);
+
 /// The text with "%C3" for each byte that `stays` refuses.
 std::string percent_encoded(std::string_view text, bool (*stays)(unsigned char));
 

@@ -13,9 +13,9 @@ inline std::size_t find_text(std::string_view text, std::string_view wanted, std
 {
     if (from > text.size()) return std::string_view::npos;
     if (wanted.empty()) return from;
-    const void* place = ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
-    return place == nullptr ? std::string_view::npos
-                            : static_cast<std::size_t>(static_cast<const char*>(place) - text.data());
+    const void* match = ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+    return match == nullptr ? std::string_view::npos
+                            : static_cast<std::size_t>(static_cast<const char*>(match) - text.data());
 }
 
 }  // namespace cmcp

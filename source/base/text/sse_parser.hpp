@@ -20,7 +20,7 @@ public:
     void feed(std::string_view bytes);
 
     /// Bytes of the event so far, and of the id of the latest one.
-    std::size_t kept() const
+    std::size_t buffered() const
     {
         return partial_.size() + data_.size() + name_.size() + size_of(next_id_) + size_of(last_id_);
     }

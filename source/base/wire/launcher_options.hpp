@@ -18,8 +18,8 @@ struct zygote_options {
     std::string path;     ///< absolute path of container-mcp-zygote
     std::string profile;  ///< which modules are loaded: stdlib, data (numpy, pandas, matplotlib too), or auto: one of
                           ///< each, the second once a run is best served by it
-    std::uint32_t waiting = 2;  ///< clones that wait, confined, for the next run; 0: clone when a run comes
-    std::uint32_t runs = 1000;  ///< clones of one interpreter; then a new one, with a new hash seed, takes its place
+    std::uint32_t waiting = 2;      ///< clones that wait, confined, for the next run; 0: clone when a run comes
+    std::uint32_t runs = 1000;      ///< clones of one interpreter; then a new one, with a new hash seed, replaces it
     std::vector<std::string> argv;  ///< how the interpreter is started; it may stand in for runs of the same program
     std::vector<std::pair<std::string, std::string>> environment;  ///< beside that of every run
 };
@@ -36,8 +36,8 @@ struct browser_program {
     bool may_lack_own_sandbox = false;  ///< it also runs where it cannot make its own sandbox
 };
 
-/// What a launcher is told at its start, decided before the server handles its first byte. The server cannot change it
-/// afterwards: a launcher that takes the place of a lost one is told the same.
+/// The options of a launcher, decided before the server handles its first byte. The server cannot change them
+/// afterwards: a launcher that replaces a lost one gets the same.
 struct launcher_options {
     std::string workspaces{};  ///< absolute folder below which every workspace must be; empty: anywhere
     std::string images{};      ///< absolute folder of the store of images; empty: runs have none

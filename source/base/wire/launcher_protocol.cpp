@@ -72,9 +72,9 @@ void fields(Wire& wire, wired<Wire, cells_message>& cells)
 }
 
 template <class Wire>
-void fields(Wire& wire, wired<Wire, socket_question>& question)
+void fields(Wire& wire, wired<Wire, socket_request>& request)
 {
-    wire(question.id, question.cell, question.kind);
+    wire(request.id, request.cell, request.kind);
 }
 
 template <class Wire>
@@ -92,7 +92,7 @@ std::string_view body_of(std::string_view message) { return message.substr(1); }
 message_kind kind_of(std::string_view message)
 {
     const auto kind = message.empty() ? 0 : static_cast<unsigned char>(message[0]);
-    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::stops))
+    if (kind < 1 || kind > static_cast<unsigned char>(message_kind::hold_cells))
         throw std::runtime_error("a message between server and launcher is of no known kind");
     return static_cast<message_kind>(kind);
 }
@@ -125,18 +125,22 @@ std::string encode_end_cell(const end_cell_message& end) { return encoded(messag
 
 end_cell_message decode_end_cell(std::string_view message) { return decoded<end_cell_message>(body_of(message)); }
 
+std::string encode_hold_cells(bool on) { return encoded(message_kind::hold_cells, on); }
+
+bool decode_hold_cells(std::string_view message) { return decoded<bool>(body_of(message)); }
+
 std::string encode_list_cells(std::uint64_t id) { return encoded(message_kind::list_cells, id); }
 
 std::uint64_t decode_list_cells(std::string_view message) { return decoded<std::uint64_t>(body_of(message)); }
 
-std::string encode_open_socket(const socket_question& question) { return encoded(message_kind::open_socket, question); }
+std::string encode_open_socket(const socket_request& request) { return encoded(message_kind::open_socket, request); }
 
-socket_question decode_open_socket(std::string_view message)
+socket_request decode_open_socket(std::string_view message)
 {
-    auto question = decoded<socket_question>(body_of(message));
-    if (question.kind < cell_socket::tcp4 || question.kind > cell_socket::statistics)
+    auto request = decoded<socket_request>(body_of(message));
+    if (request.kind < cell_socket::tcp4 || request.kind > cell_socket::statistics)
         throw std::runtime_error("a message between server and launcher asks for a socket of no known kind");
-    return question;
+    return request;
 }
 
 std::string encode_socket(const socket_answer& answer) { return encoded(message_kind::socket, answer); }

@@ -29,7 +29,8 @@ enum class message_kind : std::uint8_t {
     socket,
     largest_ended,
     doors,
-    stops,  ///< without a body: a signal told the launcher to end, and it will
+    stops,  ///< without a body: the launcher ends because of a signal
+    hold_cells,
 };
 
 /// Server to launcher: start a run.
@@ -49,7 +50,7 @@ struct cell_name {
 
 /// Server to launcher: end a lasting cell with every run in it. `cells` answers, with none, once nothing of it is left.
 struct end_cell_message {
-    std::uint64_t id = 0;  ///< of the question
+    std::uint64_t id = 0;  ///< of the request
     cell_name name;
 };
 
@@ -63,7 +64,7 @@ struct cell_state {
 
 /// Launcher to server: the lasting cells that live.
 struct cells_message {
-    std::uint64_t id = 0;  ///< of the question
+    std::uint64_t id = 0;  ///< of the request
     std::vector<cell_state> cells;
 };
 
@@ -75,7 +76,7 @@ enum class cell_socket : std::uint8_t {
 };
 
 /// Server to launcher: a socket of a lasting cell's network is wanted.
-struct socket_question {
+struct socket_request {
     std::uint64_t id = 0;
     cell_name cell;
     cell_socket kind = cell_socket::tcp4;
@@ -111,11 +112,15 @@ ended_message decode_ended(std::string_view message);
 std::string encode_end_cell(const end_cell_message& end);
 end_cell_message decode_end_cell(std::string_view message);
 
+/// Server to launcher: all processes of lasting cells stand still (`on`), or go on.
+std::string encode_hold_cells(bool on);
+bool decode_hold_cells(std::string_view message);
+
 std::string encode_list_cells(std::uint64_t id);
 std::uint64_t decode_list_cells(std::string_view message);
 
-std::string encode_open_socket(const socket_question& question);
-socket_question decode_open_socket(std::string_view message);
+std::string encode_open_socket(const socket_request& request);
+socket_request decode_open_socket(std::string_view message);
 
 std::string encode_socket(const socket_answer& answer);
 socket_answer decode_socket(std::string_view message);

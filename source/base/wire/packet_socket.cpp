@@ -75,6 +75,14 @@ bool send_packet(int socket, const packet& message)
     return send_packet(socket, message.bytes, numbers);
 }
 
+void send_packet_waiting(int socket, std::string_view bytes, std::span<const int> descriptors)
+{
+    while (!send_packet(socket, bytes, descriptors)) {
+        pollfd room{socket, POLLOUT, 0};
+        ::poll(&room, 1, -1);
+    }
+}
+
 std::optional<packet> receive_packet(int socket)
 {
     packet result;
@@ -87,7 +95,8 @@ std::optional<packet> receive_packet(int socket)
     message.msg_iovlen = 1;
     message.msg_control = space.bytes;
     message.msg_controllen = sizeof space.bytes;
-    // A peer that ended without reading all it was sent is told once, by ECONNRESET, ahead of what it had said before.
+    // A peer that ended without reading all it was sent is reported once, by ECONNRESET, ahead of what it had sent
+    // before.
     ssize_t length;
     do length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (length < 0 && (errno == EINTR || errno == ECONNRESET));

@@ -33,6 +33,9 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
 
 bool send_packet(int socket, const packet& message);
 
+/// The same once there is room. For a peer that always reads in the end, and does not wait for this process.
+void send_packet_waiting(int socket, std::string_view bytes, std::span<const int> descriptors = {});
+
 /// The next packet, without waiting; nothing: none is there. A connection reset counts as a peer that is gone.
 std::optional<packet> receive_packet(int socket);
 

@@ -59,12 +59,12 @@ helper_state& helper()
 
 /// Programs that end stay to be waited for while one of these lives. Without it they are gone at once (SIG_IGN, see
 /// wait(2)), and one that is killed as it starts is gone before its pidfd is open.
-class endings_kept {
+class waitable_children {
 public:
-    endings_kept() { ::sigaction(SIGCHLD, &usual_, &before_); }
-    endings_kept(const endings_kept&) = delete;
-    endings_kept& operator=(const endings_kept&) = delete;
-    ~endings_kept() { ::sigaction(SIGCHLD, &before_, nullptr); }
+    waitable_children() { ::sigaction(SIGCHLD, &usual_, &before_); }
+    waitable_children(const waitable_children&) = delete;
+    waitable_children& operator=(const waitable_children&) = delete;
+    ~waitable_children() { ::sigaction(SIGCHLD, &before_, nullptr); }
 
 private:
     struct sigaction usual_ {};
@@ -115,7 +115,7 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
     try {
         const auto number = decoded<std::uint32_t>(order.bytes);
         if (number < programs.size() && order.descriptors.size() == 1) {
-            const endings_kept until_its_pidfd_is_open;
+            const waitable_children until_its_pidfd_is_open;
             started = spawn_program(programs[number], order.descriptors[0].get());
             error = 0;
         }
@@ -130,12 +130,12 @@ void answer(int socket, const std::vector<startable_program>& programs, packet& 
 std::uint32_t number_of(const std::string& path)
 {
     const auto& programs = helper().programs;
-    const auto place =
+    const auto entry =
         std::find_if(programs.begin(), programs.end(), [&](const auto& each) { return each.path == path; });
-    if (place == programs.end())
+    if (entry == programs.end())
         throw std::system_error(EPERM, std::system_category(),
                                 path + " is not among the programs that the server may have started");
-    return static_cast<std::uint32_t>(place - programs.begin());
+    return static_cast<std::uint32_t>(entry - programs.begin());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ inline constexpr int starters_socket = 3;
 /// error says that it is started by `starter`.
 bool begin_started_program(const char* name, const char* starter, int signal);
 
-/// A program, and all that it is told at its start. Everybody on the machine may read `arguments`.
+/// A program, and all that it gets at its start. Everybody on the machine may read `arguments`.
 struct startable_program {
     std::string path;
     std::vector<std::string> arguments;
@@ -33,12 +33,12 @@ struct startable_program {
 std::string read_starters_input();
 
 /// Starts the helper (the launcher program in another role) through which start_program() goes from then on: for a
-/// process that gives up starting programs itself (server_self.hpp), but for `programs`, told what they are told here
-/// and nothing else. The helper ends with this process. Throws std::system_error.
+/// process that gives up starting programs itself (server_self.hpp), but for `programs`, with the arguments and
+/// input that they have here. The helper ends with this process. Throws std::system_error.
 void start_programs_through_helper(const std::string& launcher_path, const std::vector<startable_program>& programs);
 
 /// Starts the program with an empty environment. Where there is a helper, arguments and input are those that the
-/// helper was told for its path, and the program is its child: its end shows on the pidfd, how it ended is not known.
+/// helper has for its path, and the program is its child: its end shows on the pidfd, how it ended is not known.
 /// Throws std::system_error.
 started_program start_program(const startable_program& program, int socket);
 

@@ -12,7 +12,7 @@ constexpr std::array<const char*, 4> options{"-B", "-X", "utf8", "-c"};
 // Leaves no name behind but those of the program.
 constexpr const char* read_program =
     "with open(5) as program: program = program.read()\nexec(globals().pop('program'))";
-static_assert(program_place == 5);
+static_assert(program_descriptor == 5);
 
 // The clone has -B already, and never the folder of the program on its path.
 constexpr std::string_view no_bytecode = "PYTHONDONTWRITEBYTECODE";

@@ -13,7 +13,7 @@ namespace cmcp::sandbox {
 inline constexpr std::string_view run_begins = "\n# A run begins.\n";
 
 /// Where an interpreter that is started by command_line() finds its program. It reads and closes the descriptor.
-inline constexpr int program_place = 5;
+inline constexpr int program_descriptor = 5;
 
 /// How a run starts Python. Requests have argv(). A cold run executes command_line(); a clone of a loaded interpreter
 /// reads argv() back and becomes the same.
@@ -26,7 +26,7 @@ struct python_start {
     std::vector<std::string> argv() const;
 
     /// The same without the program, whose length would be in every list of processes: what is there reads it from
-    /// program_place.
+    /// program_descriptor.
     std::vector<std::string> command_line() const;
 
     /// Nothing: `argv` starts Python in another way, or something else.

@@ -28,7 +28,7 @@ struct run_limits {
 };
 
 /// Which programs exist and may be executed inside. `all`: the whole of /usr. Otherwise only `names` (looked up in
-/// PATH), the files that they load, and the interpreter of the run; writable places are then no-exec.
+/// PATH), the files that they load, and the interpreter of the run; writable folders are then no-exec.
 struct program_view {
     bool all = true;
     std::vector<std::string> names;
@@ -63,7 +63,7 @@ struct given_file {
 };
 inline constexpr std::size_t most_given_bytes = 2 << 20;  ///< of all files of a cell together
 
-/// A browser in place of another program. `argv` has its switches after any first word; the launcher decides on the
+/// A browser instead of another program. `argv` has its switches after any first word; the launcher decides on the
 /// rest. The channel brings first of all one of these letters with the listening socket of each port and a pidfd of the
 /// cell's first process. Then it is descriptors 3 and 4. Above the limit of memory the largest processes end.
 struct browser_part {
@@ -72,7 +72,7 @@ struct browser_part {
     std::uint32_t ports = 0;            ///< 0: the run is no browser
     std::string policy;                 ///< JSON, which it reads as its managed policy
     bool trial = false;                 ///< it only tries whether it could make its own sandbox, and ends
-    bool may_lack_own_sandbox = false;  ///< as the launcher was told at its start; does not travel
+    bool may_lack_own_sandbox = false;  ///< as the launcher's options say; does not travel
 
     explicit operator bool() const { return ports != 0; }
 };
@@ -94,7 +94,7 @@ struct run_request {
     std::optional<std::string> input;   ///< standard input; nothing: /dev/null
     std::optional<std::string> script;  ///< readable as descriptor 3 (sealed memfd), for the interpreter's bootstrap
     std::shared_ptr<unique_fd>
-        channel;             ///< a socket that becomes descriptor 3 in place of a script; the server has the other end
+        channel;             ///< a socket that becomes descriptor 3 instead of a script; the server has the other end
     terminal_size terminal;  ///< it controls the run; one byte with its master comes over `channel` first of all
     bool terminal_speaks = true;  ///< it is input and outputs too, and `channel` ends with the byte
     bool result_channel = false;  ///< descriptor 4 is a pipe to run_result::result, at most 1 MiB

@@ -127,9 +127,9 @@ private:
     std::string_view take(std::size_t length)
     {
         if (rest_.size() < length) throw std::runtime_error("a message between server and launcher is cut short");
-        const auto taken = rest_.substr(0, length);
+        const auto piece = rest_.substr(0, length);
         rest_.remove_prefix(length);
-        return taken;
+        return piece;
     }
     std::string_view rest_;
 };

@@ -1,7 +1,11 @@
 #include "cluster/cluster.hpp"
 
+#include "cluster/cluster_routes.hpp"
 #include "config/settings.hpp"
+#include "entrances/http_server.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "runs/sandbox_error.hpp"
+#include "text/words.hpp"
 
 #include <utility>
 
@@ -9,12 +13,7 @@ namespace cmcp {
 
 namespace {
 
-void add_load(json::object& row, const json::object& load)
-{
-    for (const auto& each : load)
-        if (each.key() != "mark") row[each.key()] = each.value();
-    row["pressure"] = pressure_of(read_load(load));
-}
+constexpr std::chrono::milliseconds patience_of_calls(4000);
 
 }  // namespace
 
@@ -24,19 +23,60 @@ cluster::cluster(asio::any_io_executor executor, const settings& config, reporte
       link_key(config.link_key),
       load(own.load),
       links(std::make_shared<member_links>(executor, config)),
-      watch(executor, all, links, static_cast<bool>(moving.find), config.sandbox_root / "promises"),
-      places(all, watch, telling(moving)),
-      shared(config.cluster_directory.empty()
-                 ? nullptr
-                 : std::make_unique<shared_knowledge>(executor, config, all, std::move(own))),
-      moves(executor, all, links, telling(std::move(moving)), shared.get()),
+      etcd(executor, config, [links = links] { return links->trust(); }),
+      lease(etcd, config, all, load),
+      owners(etcd, config),
+      places(all, lease, telling(moving)),
+      shared(executor, etcd, config, all, lease, std::move(own)),
+      moves(all, links, telling(moving), shared.loads()),
       requests(all, links, places),
       lists(executor, all, links),
-      calls(executor, config, all, places, links, lists, shared ? &shared->holdings() : nullptr)
+      calls(executor, config, all, places, links, lists, shared.holdings()),
+      names_(config),
+      has_moving_(static_cast<bool>(moving.find)),
+      has_lost_(moving.has_lost)
 {
+    links->go_past([this] { return all.others(); });
+    all.on_change([this] {
+        for (const auto& name : all.lost()) links->break_off(name);
+        lease.changed().notify();
+    });
 }
 
-// A sandbox that was brought here is in the directory before anyone hears of it.
+void cluster::listen(sandbox_listener to)
+{
+    owners_heard_ = std::move(to.owners);
+    lease.on_change(std::move(to.lease));
+}
+
+awaitable<> cluster::hear_members()
+{
+    etcd_client::listener to;
+    to.whole = [this](const std::vector<etcd_entry>& entries) { all.put_all(entries); };
+    to.changed = [this](const etcd_entry& entry, bool removed) { all.put(entry, removed); };
+    return etcd.watch(names_.members(), std::move(to));
+}
+
+// Whoever hears of this server may ask it at once, and is known to it then.
+awaitable<> cluster::enter()
+{
+    auto reading = etcd.all_below(names_.members());
+    const auto entries = co_await if_answered(etcd, std::move(reading));
+    if (entries) all.put_all(*entries);
+    co_await lease.enter();
+}
+
+void cluster::start(task_group& tasks)
+{
+    lists.start();
+    tasks.spawn("registration in etcd", lease.run());
+    tasks.spawn("registrations of other servers", hear_members());
+    if (owners_heard_.whole) tasks.spawn("owners of sandboxes", owners.listen(owners_heard_));
+    tasks.spawn("sandboxes that are given away", moves.run());
+    shared.start(tasks);
+}
+
+// A sandbox that was brought here is told before anyone hears of it.
 moving_sandboxes cluster::telling(moving_sandboxes moving)
 {
     if (!moving.find) return moving;
@@ -50,19 +90,56 @@ awaitable<std::string> cluster::find_and_tell(find_call find, std::string handle
                                               gone_question is_gone)
 {
     auto place = co_await find(std::move(handle), std::move(node), std::move(is_gone));
-    if (shared && place == all.own().name) co_await shared->holdings().tell(false);
+    if (place == all.own().name) co_await shared.holdings().tell(false);
     co_return place;
 }
 
 void cluster::join(core_limits& limits)
 {
     limits.shared_secret = link_key;
-    if (!shared) return;
-    auto* const holdings = &shared->holdings();
-    limits.begin_call = [holdings](const std::string& principal, bool counts) {
-        return holdings->begin_call(principal, counts);
-    };
-    limits.end_call = [holdings](const std::string& principal) { return holdings->end_call(principal); };
+    limits.begin_call = [this](const std::string& principal, bool counts) { return begin_call(principal, counts); };
+    limits.end_call = [this](const ended_call& call) { return end_call(call); };
+}
+
+// A call waits while another member of etcd becomes its leader, before it has begun.
+awaitable<std::chrono::milliseconds> cluster::begin_call(std::string principal, bool counts)
+{
+    if (has_moving_) co_await lease.be_sure(patience_of_calls);
+    const auto wait = co_await shared.holdings().begin_call(std::move(principal), counts);
+    co_return wait;
+}
+
+// Whoever stood still past its lease may have changed what another server has brought from a snapshot of before.
+awaitable<bool> cluster::end_call(ended_call call)
+{
+    co_await shared.holdings().end_call(call.principal);
+    if (!has_moving_ || !call.succeeded) co_return true;
+    const bool is_sure = co_await lease.be_sure(patience_of_calls);
+    co_return is_sure && !(has_lost_ && has_lost_(call.principal, call.began));
+}
+
+awaitable<std::shared_ptr<void>> cluster::begin_making(std::string principal, std::string name)
+{
+    if (has_moving_ && !lease.is_in_touch())
+        throw sandbox_error("NodeCutOff",
+                            "This server does not reach etcd, so it makes no sandboxes. Call again in a few seconds.");
+    return shared.holdings().begin_making(std::move(principal), std::move(name));
+}
+
+// A server that has them would have been asked, unless it takes nothing new.
+void cluster::check_labels(const label_map& wanted)
+{
+    if (shared.loads().has_own(wanted)) return;
+    constexpr std::size_t most_named = 24;
+    auto there = shared.loads().labels();
+    if (there.size() > most_named) {
+        there.resize(most_named);
+        there.emplace_back("…");
+    }
+    throw sandbox_error(
+        "InvalidArgument",
+        "No server that takes sandboxes now has the labels " + labels_text(wanted) + ". " +
+            (there.empty() ? "None has any (CLUSTER_LABELS)." : "Servers have: " + joined(there, ", ") + "."));
 }
 
 void cluster::join(server_core& core)
@@ -70,6 +147,7 @@ void cluster::join(server_core& core)
     core_ = &core;
     core.work_with(calls);
     calls.work_on(core.pool());
+    etcd.work_on(core.pool());
 }
 
 bool cluster::take_list_change(std::string_view from, std::string_view list)
@@ -79,54 +157,11 @@ bool cluster::take_list_change(std::string_view from, std::string_view list)
     return true;
 }
 
-void cluster::join(gateways& to)
+void cluster::join(http_parts& to)
 {
     to.members = &requests;
-    to.cluster = this;
-    if (shared) to.logins = shared->logins();
-}
-
-json::object cluster::describe() const
-{
-    json::object answer;
-    answer["node"] = all.own().name;
-    answer["in_touch"] = watch.is_in_touch();
-    json::array& rows = answer["members"].emplace_array();
-    const auto add = [&](const cluster_member& member, const json::object* load, std::string_view state) {
-        json::object row;
-        row["name"] = member.name;
-        row["host"] = member.host;
-        row["state"] = load != nullptr && flag_of(*load, "drains") ? "drains" : state;
-        if (load != nullptr) add_load(row, *load);
-        rows.push_back(std::move(row));
-    };
-    const auto own_load = load();
-    add(all.own(), &own_load, "up");
-    for (const auto& each : all.others()) {
-        const auto* beat = shared ? shared->load_of(each.name) : nullptr;
-        add(each, beat, beat != nullptr ? "up" : shared ? "gone" : "unknown");
-    }
-    return answer;
-}
-
-awaitable<json::object> cluster::move(std::string sandbox, std::string to)
-{
-    json::object done{{"sandbox", sandbox}};
-    const auto node = co_await moves.move(std::move(sandbox), std::move(to));
-    done["node"] = node;
-    co_return done;
-}
-
-json::object cluster::drain(bool on)
-{
-    moves.drain(on);
-    return {{"drains", on}, {"sandboxes", moves.left()}};
-}
-
-awaitable<json::object> cluster::rebalance()
-{
-    const auto moved = co_await moves.rebalance();
-    co_return json::object{{"moved", moved}};
+    to.logins = shared.logins();
+    to.member_routes = [this](router& routes) { add_member_routes(routes, *this); };
 }
 
 }  // namespace cmcp

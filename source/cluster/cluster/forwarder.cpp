@@ -20,6 +20,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
+constexpr std::chrono::seconds time_to_connect_between(1);
+
 // Fields in whose place this server says who the client is, and those for its own page.
 bool is_replaced(std::string_view name, bool foreign)
 {
@@ -49,7 +51,11 @@ std::string place_in(const relayed_answer_head& answer)
 
 class member_rules final : public relay_rules {
 public:
-    member_rules(exchange& x, std::string name) : x_(x), from_(x.request()), name_(std::move(name)) {}
+    /// `past`: the member that the other one is to pass it on to; empty: none.
+    member_rules(exchange& x, std::string name, std::string past = {})
+        : x_(x), from_(x.request()), name_(std::move(name)), past_(std::move(past))
+    {
+    }
 
     relayed_request_head request() const override
     {
@@ -63,7 +69,8 @@ public:
             if (!is_hop_by_hop(name, connection) && !is_replaced(name, foreign))
                 to.insert({name.data(), name.size()}, {value.data(), value.size()});
         if (from_.client_id().empty() && !from_.target->relays) to.set("x-request-id", from_.id);
-        to.set(member_caller_field, caller_of(from_));
+        to.set(member_caller_field, is_between() ? from_.header(member_caller_field).value_or("") : caller_of(from_));
+        if (!past_.empty()) to.set(member_past_field, past_);
         if (!wants_websocket(from_)) return to;
         to.set(http::field::connection, "Upgrade");
         to.set(http::field::upgrade, "websocket");
@@ -81,13 +88,25 @@ public:
     std::string other_place(const relayed_answer_head& answer) const override { return place_in(answer); }
 
 private:
+    // This server only passes on what another member asks of a third one.
+    bool is_between() const { return from_.member != nullptr && from_.header(member_past_field).has_value(); }
+
     // The program in a sandbox has its own credentials and origins.
     bool is_foreign() const { return from_.target != nullptr && from_.target->relays && !x_.has_own_token(); }
 
     exchange& x_;
     const http_request& from_;
-    std::string name_;
+    std::string name_, past_;
 };
+
+// Answers a member that the sandbox is at `place`.
+awaitable<> point_to(exchange& x, std::string place)
+{
+    auto refusal = error_reply(421, "The sandbox is at another server.", "NodeUnreachable");
+    refusal.with(std::string(member_place_field), std::move(place));
+    if (x.request().stream && !x.request().stream->complete()) x.close_after();
+    co_await x.reply(std::move(refusal));
+}
 
 using answers_of_members = std::shared_ptr<std::vector<member_answer>>;
 
@@ -116,18 +135,26 @@ public:
     {
         if (is_torn()) co_return co_await ask_again();
         const auto owner = by_.places_.member(node);
-        auto connection = co_await open(owner);
-        const member_rules rules(x_, node);
-        auto end = co_await relay(x_, connection->stream(), rules);
+        auto route = co_await open(owner);
+        const member_rules rules(x_, node, route.past);
+        auto end = co_await relay(x_, route.over->stream(), rules);
+        if (!route.past.empty() && end.other_place == node) throw node_unreachable(unreachable_past(node));
         if (!end.other_place.empty())
             throw has_moved("The sandbox has moved from the server " + node + ".", std::move(end.other_place));
-        if (end.may_go_on) by_.links_->give_back(owner, std::move(connection));
-        if (!end.failure.empty()) co_await refuse(node_unreachable(end.failure));
+        if (end.may_go_on) by_.links_->give_back(owner, std::move(route));
+        if (!end.failure.empty()) throw node_unreachable(end.failure, cause::unanswered);
     }
 
     awaitable<std::optional<std::string>> find_again(std::string node) override
     {
         return by_.places_.find_again(handle_, std::move(node));
+    }
+
+    // RFC 9110, 9.2.1.
+    bool may_repeat() const override
+    {
+        const auto& request = x_.request();
+        return x_.status() == 0 && (request.method == "GET" || request.method == "HEAD") && !wants_websocket(request);
     }
 
     /// Whether bytes of the body are gone, so that nobody has the whole request any more.
@@ -136,9 +163,12 @@ public:
     awaitable<> refuse(const node_unreachable& problem)
     {
         const bool is_of_storage = problem.type != "NodeUnreachable";
-        const std::string advice =
-            is_of_storage ? " Try again in a few seconds." : " Try again; what it keeps is there when it is back.";
+        const bool may_have_run = problem.why == cause::unanswered;
+        const std::string advice = is_of_storage  ? " Try again in a few seconds."
+                                   : may_have_run ? " The request may have been carried out: look before you repeat it."
+                                                  : " Try again; what it keeps is there when it is back.";
         auto refusal = error_reply(is_of_storage ? 503 : 502, problem.what() + advice, problem.type);
+        refusal.may_have_run = may_have_run;
         return answer(std::move(refusal.with("Retry-After", "5")));
     }
 
@@ -159,17 +189,17 @@ private:
         co_await x_.reply(std::move(refusal));
     }
 
-    awaitable<std::unique_ptr<http_connection>> open(cluster_member owner)
+    awaitable<member_route> open(cluster_member owner)
     {
-        std::unique_ptr<http_connection> connection;
+        member_route route;
         std::string problem;
         try {
-            connection = co_await by_.links_->take(std::move(owner));
+            route = co_await by_.links_->take(std::move(owner));
         } catch (const member_unreachable& failure) {
             problem = failure.what();
         }
-        if (!connection) throw node_unreachable(problem);
-        co_return connection;
+        if (!route.over) throw node_unreachable(problem);
+        co_return route;
     }
 
     forwarder& by_;
@@ -183,8 +213,7 @@ std::string forwarder::node_of(const http_request& request) const
     if (request.target == nullptr || !request.target->handle) return {};
     const auto handle = request.target->handle(request);
     if (places_.is_on_its_way(handle)) return members_.own().name;
-    const auto* owner = request.member == nullptr ? places_.owner_of(handle) : nullptr;
-    return owner == nullptr ? std::string() : owner->name;
+    return request.member == nullptr ? places_.owner_of(handle) : std::string();
 }
 
 // A request of another member, which has not heard yet that the sandbox has gone from here.
@@ -196,18 +225,50 @@ bool forwarder::is_misdirected(const http_request& request) const
 
 bool forwarder::is_elsewhere(const http_request& request) const
 {
-    return !node_of(request).empty() || is_misdirected(request);
+    return behind(request) != nullptr || !node_of(request).empty() || is_misdirected(request);
 }
 
 awaitable<bool> forwarder::pass_on(exchange& x)
 {
+    if (const auto* to = behind(x.request())) {
+        co_await pass_between(x, *to);
+        co_return true;
+    }
     auto handle = x.request().target->handle(x.request());
     if (!node_of(x.request()).empty()) co_return co_await pass_along(x, std::move(handle));
-    auto refusal = error_reply(421, "The sandbox is at another server.", "NodeUnreachable");
-    refusal.with(std::string(member_place_field), places_.owner_of(handle)->name);
-    if (x.request().stream && !x.request().stream->complete()) x.close_after();
-    co_await x.reply(std::move(refusal));
+    auto place = places_.owner_of(handle);
+    co_await point_to(x, std::move(place));
     co_return true;
+}
+
+// Null: it is no request that a member could not bring to the other one.
+const cluster_member* forwarder::behind(const http_request& request) const
+{
+    return request.member == nullptr ? nullptr : members_.other(request.header(member_past_field).value_or(""));
+}
+
+// Over a connection of its own, because one that waits may lead to a server that stands still.
+awaitable<> forwarder::pass_between(exchange& x, cluster_member to)
+{
+    std::unique_ptr<http_connection> connection;
+    try {
+        connection = co_await links_->connect(to, time_to_connect_between);
+    } catch (const member_unreachable& failure) {
+        log::info("not_passed_between", {{"member", to.name}, {"reason", failure.what()}});
+    }
+    std::string place = to.name, failure;
+    if (connection) {
+        const member_rules rules(x, to.name);
+        auto end = co_await relay(x, connection->stream(), rules);
+        place = std::move(end.other_place);
+        failure = std::move(end.failure);
+    }
+    if (!place.empty()) co_await point_to(x, std::move(place));
+    if (failure.empty() || x.status() != 0) co_return;
+    auto refusal = error_reply(502, failure, "NodeUnreachable");
+    refusal.may_have_run = true;
+    x.close_after();
+    co_await x.reply(std::move(refusal));
 }
 
 awaitable<bool> forwarder::pass_along(exchange& x, std::string handle)
@@ -224,7 +285,8 @@ awaitable<bool> forwarder::pass_along(exchange& x, std::string handle)
     }
     const bool is_torn = request.is_torn();
     if (is_here && !is_torn) co_return false;
-    const bool moves = is_here || (problem && problem->why != node_unreachable::cause::silent);
+    using cause = node_unreachable::cause;
+    const bool moves = is_here || (problem && (problem->why == cause::elsewhere || problem->why == cause::coming));
     if (moves)
         co_await request.ask_again();
     else if (problem)
@@ -236,6 +298,7 @@ std::vector<std::string> forwarder::others() const
 {
     std::vector<std::string> names;
     for (const auto& each : members_.others()) names.push_back(each.name);
+    names.insert(names.end(), members_.lost().begin(), members_.lost().end());
     return names;
 }
 
@@ -248,7 +311,7 @@ awaitable<std::vector<member_answer>> forwarder::ask(const http_request& by, mem
     task_group asking(executor);
     for (std::size_t i = 0; i != question.nodes.size(); ++i) {
         const auto* to = members_.other(question.nodes[i]);
-        if (to == nullptr) continue;
+        if (to == nullptr || !members_.has(to->name)) continue;
         member_request request{*to, caller_of(by), question.method, question.target, by.id, question.patience};
         asking.spawn("question to another server", fetch_answer(links_, std::move(request), answers, i));
     }

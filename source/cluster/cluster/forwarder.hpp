@@ -21,6 +21,7 @@ public:
 
     bool is_elsewhere(const http_request& request) const override;
     awaitable<bool> pass_on(exchange& x) override;
+    bool is_member(std::string_view name) const override { return members_.other(name) != nullptr; }
     std::vector<std::string> others() const override;
     awaitable<std::vector<member_answer>> ask(const http_request& by, member_question question) override;
 
@@ -29,6 +30,8 @@ private:
     bool is_misdirected(const http_request& request) const;
     std::string node_of(const http_request& request) const;
     awaitable<bool> pass_along(exchange& x, std::string handle);
+    const cluster_member* behind(const http_request& request) const;
+    awaitable<> pass_between(exchange& x, cluster_member to);
 
     const members& members_;
     std::shared_ptr<member_links> links_;

@@ -24,9 +24,8 @@ struct list_changes::listener {
 };
 
 list_changes::list_changes(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links)
-    : telling_(std::move(executor))
+    : members_(all), links_(std::move(links)), telling_(std::move(executor))
 {
-    for (const auto& each : all.others()) others_.push_back(std::make_shared<listener>(member_line(links, each)));
 }
 
 list_changes::~list_changes() = default;
@@ -34,10 +33,20 @@ list_changes::~list_changes() = default;
 void list_changes::tell(const std::string& list)
 {
     if (!started_) return;
-    for (const auto& each : others_) {
-        each->changed.insert(list);
-        if (!std::exchange(each->is_told, true)) telling_.spawn("change of a list", tell_one(each));
+    for (const auto& member : members_.others()) {
+        const auto to = listener_at(member);
+        to->changed.insert(list);
+        if (!std::exchange(to->is_told, true)) telling_.spawn("change of a list", tell_one(to));
     }
+}
+
+// One that has come back at another address is reached there.
+std::shared_ptr<list_changes::listener> list_changes::listener_at(const cluster_member& member)
+{
+    auto& known = others_[member.name];
+    const bool is_same = known && known->line.to().host == member.host && known->line.to().port == member.port;
+    if (!is_same) known = std::make_shared<listener>(member_line(links_, member));
+    return known;
 }
 
 awaitable<> list_changes::tell_one(std::shared_ptr<listener> to)

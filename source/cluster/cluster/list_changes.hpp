@@ -4,9 +4,9 @@
 #include "cluster/member_links.hpp"
 #include "cluster/members.hpp"
 
+#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace cmcp {
 
@@ -28,8 +28,11 @@ private:
     struct listener;
     static awaitable<> tell_one(std::shared_ptr<listener> to);
     static awaitable<bool> tell_of(std::shared_ptr<listener> to, std::string list);
+    std::shared_ptr<listener> listener_at(const cluster_member& member);
 
-    std::vector<std::shared_ptr<listener>> others_;
+    const members& members_;
+    std::shared_ptr<member_links> links_;
+    std::map<std::string, std::shared_ptr<listener>> others_;  // by name
     bool started_ = false;
     task_group telling_;
 };

@@ -68,7 +68,8 @@ public:
         if (response_.contains("error")) throw_error(object_of(response_, "error"));
         auto* whole = response_.if_contains("result");
         if (whole == nullptr || !whole->is_object())
-            throw node_unreachable("The server " + of.name + " of this cluster has ended its answer without a result.");
+            throw node_unreachable("The server " + of.name + " of this cluster has ended its answer without a result.",
+                                   node_unreachable::cause::unanswered);
         return std::move(whole->get_object());
     }
 
@@ -85,7 +86,7 @@ awaitable<bool> take_into(answer_receiver* receiver, std::string text) { return 
 
 member_calls::member_calls(asio::any_io_executor executor, const settings& config, const members& all,
                            handle_locations& places, std::shared_ptr<member_links> links, list_changes& lists,
-                           shared_holdings* holdings)
+                           shared_holdings& holdings)
     : executor_(std::move(executor)),
       config_(config),
       members_(all),
@@ -107,20 +108,19 @@ bool member_calls::is_own(std::string_view node) const { return node == members_
 awaitable<std::string> member_calls::node_with(const caller& who, std::string name)
 {
     std::string node;
-    if (holdings_ != nullptr && !(who.principal.empty() && name.empty()))
-        node = co_await holdings_->node_with(who.principal, std::move(name));
+    if (!(who.principal.empty() && name.empty())) node = co_await holdings_.node_with(who.principal, std::move(name));
     co_return node;
 }
 
-// A sandbox that ends with its session is where the session is.
-awaitable<std::string> member_calls::node_for_new(const caller& who, std::string name, bool anywhere)
+// A sandbox that ends with its session is where the session is, unless another server has what it needs.
+awaitable<std::string> member_calls::node_for_new(const caller& who, std::string name, wish needs)
 {
     std::string node;
-    if (holdings_ == nullptr) co_return node;
-    const bool is_taken_here = !name.empty() && holdings_->has_own(who.principal, name);
+    const bool is_taken_here = !name.empty() && holdings_.has_own(who.principal, name);
     if (is_taken_here) co_return node;
-    if (!name.empty()) node = co_await holdings_->node_with(who.principal, std::move(name));
-    if (node.empty() && anywhere && !who.session_ends) node = holdings_->place_sandbox();
+    if (!name.empty()) node = co_await holdings_.node_with(who.principal, std::move(name));
+    if (needs.image.empty()) needs.image = config_.sandbox_default_image;
+    if (node.empty() && (!who.session_ends || !needs.labels.empty())) node = holdings_.place_sandbox(needs);
     co_return node;
 }
 
@@ -134,34 +134,32 @@ std::string member_calls::default_sandbox_of(const caller& who) const
     return has_default_of_session(who) ? std::string() : places_.default_sandbox_of(who.principal);
 }
 
-// A claim counts more than what the directory and the ring say.
+// A claim counts more than what the ring says.
 awaitable<std::string> member_calls::home_of(const caller& who)
 {
     const auto handle = default_sandbox_of(who);
-    auto claimed = co_await places_.home_by_claim(handle);
+    auto claimed = places_.home_by_claim(handle);
     if (!claimed.empty()) {
         const bool is_here = claimed == members_.own().name && !places_.is_on_its_way(handle);
         co_return is_here ? std::string() : claimed;
     }
-    if (has_default_of_session(who) || holdings_ == nullptr) co_return known_home_of(who);
-    auto home = co_await holdings_->home_of(who.principal);
+    if (has_default_of_session(who)) co_return known_home_of(who);
+    auto home = co_await holdings_.home_of(who.principal);
     co_return home == members_.own().name ? std::string() : home;
 }
 
 std::string member_calls::known_home_of(const caller& who) const
 {
     if (has_default_of_session(who)) return {};
-    auto home = places_.known_home_by_claim(places_.default_sandbox_of(who.principal));
-    if (home.empty())
-        home = holdings_ != nullptr ? holdings_->known_home_of(who.principal) : members_.home_of(who.principal);
+    auto home = places_.home_by_claim(places_.default_sandbox_of(who.principal));
+    if (home.empty()) home = holdings_.known_home_of(who.principal);
     return home == members_.own().name ? std::string() : home;
 }
 
 std::string member_calls::owner_of(std::string_view handle) const
 {
     if (places_.is_on_its_way(handle)) return members_.own().name;
-    const auto* owner = places_.owner_of(handle);
-    return owner == nullptr ? std::string() : owner->name;
+    return places_.owner_of(handle);
 }
 
 member_message member_calls::message_for(const cluster_member& to, const caller& who, bool is_program) const
@@ -195,13 +193,14 @@ awaitable<json::object> member_calls::call(served_request& request, std::string 
     message.text = co_await by_size(pool, payer, size, std::move(write));
     answer_receiver receiver(request.reply, pool_, payer);
     message_taker take = std::bind_front(take_into, &receiver);
-    std::string problem;
+    std::optional<node_unreachable> problem;
     try {
         co_await send_to_member(links_, std::move(message), std::move(take));
     } catch (const member_unreachable& failure) {
-        problem = failure.what();
+        problem.emplace(failure.what(),
+                        failure.was_asked ? node_unreachable::cause::unanswered : node_unreachable::cause::silent);
     }
-    if (!problem.empty()) throw node_unreachable(problem);
+    if (problem) throw node_unreachable(*problem);
     co_return receiver.result(to);
 }
 
@@ -245,8 +244,7 @@ awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(served_request
 
 awaitable<std::vector<other_nodes::answer>> member_calls::ask_holders(served_request& request)
 {
-    std::set<std::string> without;
-    if (holdings_ != nullptr) without = co_await holdings_->without_any(request.who->principal);
+    auto without = co_await holdings_.without_any(request.who->principal);
     auto answers = co_await ask_but(request, std::move(without));
     co_return answers;
 }
@@ -255,6 +253,7 @@ awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request
                                                                   std::set<std::string> without)
 {
     auto answers = std::make_shared<std::vector<answer>>();
+    const auto lost = members_.lost();  // one that is lost meanwhile is among those that are asked
     for (const auto& each : members_.others())
         if (!without.contains(each.name)) answers->push_back({each.name, {}});
     task_group asking(executor_);
@@ -267,6 +266,7 @@ awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request
         asking.spawn("list of another server", fetch_list(links_, std::move(message), answers, i, pool_));
     }
     co_await asking.wait_idle(patience_with_lists);
+    for (const auto& name : lost) answers->push_back({name, {}});
     co_return std::move(*answers);
 }
 

@@ -24,9 +24,9 @@ struct settings;
 /// Single messages of MCP that another member answers, for clients of either era, of REST and of sessions.
 class member_calls final : public other_nodes {
 public:
-    /// All must outlive this. `holdings`: null where there is no directory.
+    /// All must outlive this.
     member_calls(asio::any_io_executor executor, const settings& config, const members& all, handle_locations& places,
-                 std::shared_ptr<member_links> links, list_changes& lists, shared_holdings* holdings);
+                 std::shared_ptr<member_links> links, list_changes& lists, shared_holdings& holdings);
 
     /// Where long messages are written and read; before that they are so at once.
     void work_on(std::weak_ptr<blocking_pool> pool) { pool_ = std::move(pool); }
@@ -34,7 +34,7 @@ public:
     std::string owner_of(std::string_view handle) const override;
     bool is_own(std::string_view node) const override;
     awaitable<std::string> node_with(const caller& who, std::string name) override;
-    awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) override;
+    awaitable<std::string> node_for_new(const caller& who, std::string name, wish needs) override;
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
     std::string default_sandbox_of(const caller& who) const override;
@@ -57,7 +57,7 @@ private:
     handle_locations& places_;
     std::shared_ptr<member_links> links_;
     list_changes& lists_;
-    shared_holdings* holdings_;
+    shared_holdings& holdings_;
     std::weak_ptr<blocking_pool> pool_;
 };
 

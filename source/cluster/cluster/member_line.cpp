@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::size_t longest_answer = 4096;
 
-struct busy_mark {
-    explicit busy_mark(bool& one) : busy(one) { busy = true; }
-    ~busy_mark() { busy = false; }
-    busy_mark(const busy_mark&) = delete;
-    busy_mark& operator=(const busy_mark&) = delete;
-
-    bool& busy;
-};
-
 http_connection::request post_to(const std::string& target)
 {
     http_connection::request post(http::verb::post, target, 11);
@@ -42,7 +33,6 @@ bool failed(const error_code& failure)
 
 awaitable<std::optional<bool>> member_line::ask(std::string target, std::chrono::milliseconds limit)
 {
-    const busy_mark mark(busy_);
     std::optional<bool> answer;
     try {
         auto question = ask_twice(std::move(target));

@@ -20,7 +20,6 @@ public:
     }
 
     const cluster_member& to() const { return to_; }
-    bool is_busy() const { return busy_; }
 
     /// POSTs `target` without a body. Nothing: there is no answer within `limit`; else its {"yes"}.
     awaitable<std::optional<bool>> ask(std::string target, std::chrono::milliseconds limit);
@@ -32,7 +31,6 @@ private:
     std::shared_ptr<member_links> links_;
     cluster_member to_;
     std::unique_ptr<http_connection> connection_;  // null: none is open
-    bool busy_ = false;
 };
 
 }  // namespace cmcp

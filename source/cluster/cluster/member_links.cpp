@@ -6,7 +6,8 @@
 
 #include <boost/beast/core/error.hpp>
 
-#include <chrono>
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::chrono::seconds time_to_connect(3);
+constexpr std::chrono::seconds between_direct_tries(5);  // of a connection that failed, while there is a way past it
 constexpr std::chrono::seconds longest_wait(60);
 constexpr std::size_t most_waiting = 64;
 constexpr int silence_ms = 3000;  // of a machine that is gone without a word; the others agree on it in that time
@@ -47,12 +48,64 @@ void count(const std::string& member, std::string_view connection)
 
 }  // namespace
 
+std::string unreachable_past(const std::string& member)
+{
+    return "The server " + member + " of this cluster cannot be reached, nor past another one.";
+}
+
 member_links::member_links(asio::any_io_executor executor, const cluster_settings& config)
-    : trust_(config), waiting_(std::make_shared<idle_connections>(executor, most_waiting, longest_wait))
+    : trust_(config),
+      waiting_(std::make_shared<idle_connections>(executor, most_waiting, longest_wait)),
+      under_way_(std::make_shared<std::multimap<std::string, http_connection*>>())
 {
 }
 
-awaitable<std::unique_ptr<http_connection>> member_links::take(cluster_member to)
+std::shared_ptr<void> member_links::noted(const std::string& member, http_connection& over)
+{
+    const auto entry = under_way_->emplace(member, &over);
+    return {nullptr, [all = under_way_, entry](std::nullptr_t) { all->erase(entry); }};
+}
+
+// Whoever waits for an answer reads the end of the connection. A frozen process would keep it open for ever.
+void member_links::break_off(const std::string& member)
+{
+    const auto [first, last] = under_way_->equal_range(member);
+    for (auto each = first; each != last; ++each)
+        ::shutdown(each->second->stream().socket().native_handle(), SHUT_RDWR);
+}
+
+awaitable<member_route> member_links::take(cluster_member to)
+{
+    member_route route;
+    std::string problem = "The server " + to.name + " of this cluster could not be reached a moment ago.";
+    const auto others = others_ ? others_() : std::vector<cluster_member>();
+    const auto is_it = [&](const auto& each) { return each.name == to.name; };
+    auto third = std::ranges::find_if_not(others, is_it);
+    if (std::ranges::none_of(others, is_it)) third = others.end();  // it is gone for all
+    if (third == others.end() || cut_off_[to.name] < std::chrono::steady_clock::now()) {
+        try {
+            route.over = co_await waiting_or_new(to);
+            route.under_way = noted(to.name, *route.over);
+            co_return route;
+        } catch (const member_unreachable& failure) {
+            problem = failure.what();
+        }
+        cut_off_[to.name] = std::chrono::steady_clock::now() + between_direct_tries;
+    }
+    if (third == others.end()) throw member_unreachable(problem);
+    try {
+        auto connecting = waiting_or_new(*third);
+        route.over = co_await std::move(connecting);
+    } catch (const member_unreachable&) {
+        route.over.reset();
+    }
+    if (!route.over) throw member_unreachable(problem);
+    route.past = to.name;
+    route.under_way = noted(to.name, *route.over);
+    co_return route;
+}
+
+awaitable<std::unique_ptr<http_connection>> member_links::waiting_or_new(cluster_member to)
 {
     auto connection = waiting_->take(to.name);
     if (connection) count(to.name, "open");
@@ -68,34 +121,34 @@ awaitable<std::unique_ptr<http_connection>> member_links::take(cluster_member to
     co_return connection;
 }
 
-awaitable<std::unique_ptr<http_connection>> member_links::connect(cluster_member to)
+awaitable<std::unique_ptr<http_connection>> member_links::connect(cluster_member to, std::chrono::seconds limit)
 {
     std::unique_ptr<http_connection> connection;
     try {
-        auto socket = co_await reach(to.host, to.port, time_to_connect);
+        auto socket = co_await reach(to.host, to.port, limit);
         connection = std::make_unique<http_connection>(std::move(socket));
     } catch (const unreachable_server& failure) {
         throw unreachable(to, failure.what());
     }
     auto& stream = connection->stream();
     set_options(stream.socket());
-    co_await shake_hands(stream, to);
+    co_await shake_hands(stream, to, limit);
     stream.expires_never();
     co_return connection;
 }
 
-awaitable<> member_links::shake_hands(byte_stream& stream, const cluster_member& to)
+awaitable<> member_links::shake_hands(byte_stream& stream, const cluster_member& to, std::chrono::seconds limit)
 {
-    stream.expires_after(time_to_connect);
+    stream.expires_after(limit);
     const auto failure = co_await secure(stream, *trust_.context(), to.name, false);
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     if (failure == boost::beast::error::timeout) throw unreachable(to, connection_problem(failure));
     if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(stream.tls(), failure));
 }
 
-void member_links::give_back(const cluster_member& to, std::unique_ptr<http_connection> connection)
+void member_links::give_back(const cluster_member& to, member_route route)
 {
-    waiting_->give_back(to.name, std::move(connection));
+    if (route.past.empty()) waiting_->give_back(to.name, std::move(route.over));
 }
 
 }  // namespace cmcp

@@ -13,12 +13,15 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t piece_bytes = 16 * 1024;
+constexpr int not_reached = 421;  // by the member between
 constexpr std::size_t longest_line = 64u << 20;
 
-member_unreachable broken_off(const cluster_member& to, const error_code& why)
+// `was_asked`: the whole request went out.
+member_unreachable broken_off(const cluster_member& to, const error_code& why, bool was_asked)
 {
     if (why == asio::error::operation_aborted) throw boost::system::system_error(why);
-    return member_unreachable("The server " + to.name + " of this cluster has not answered (" + why.message() + ").");
+    return member_unreachable("The server " + to.name + " of this cluster has not answered (" + why.message() + ").",
+                              was_asked);
 }
 
 http_connection::request request_for(std::string_view method, const std::string& target, const std::string& request_id,
@@ -80,20 +83,22 @@ private:
 /// An exchange over a connection.
 class conversation {
 public:
-    conversation(http_connection& connection, const cluster_member& to, std::chrono::milliseconds silence)
-        : connection_(connection), to_(to), silence_(silence), piece_(piece_bytes)
+    conversation(const member_route& route, const cluster_member& to, std::chrono::milliseconds silence)
+        : connection_(*route.over), past_(route.past), to_(to), silence_(silence), piece_(piece_bytes)
     {
         parser_.body_limit(boost::none);
     }
 
-    awaitable<> begin(const http_connection::request& request)
+    awaitable<> begin(http_connection::request request)
     {
+        if (!past_.empty()) request.set(member_past_field, past_);
         connection_.stream().expires_after(silence_);
         const auto unsent = co_await connection_.write(request);
-        if (unsent) throw broken_off(to_, unsent);
+        if (unsent) throw broken_off(to_, unsent, false);
         connection_.stream().expires_after(silence_);
         const auto unread = co_await connection_.read_header(parser_);
-        if (unread) throw broken_off(to_, unread);
+        if (unread) throw broken_off(to_, unread, true);
+        if (!past_.empty() && status() == not_reached) throw member_unreachable(unreachable_past(to_.name));
     }
 
     int status() const { return parser_.get().result_int(); }
@@ -120,11 +125,12 @@ private:
         connection_.stream().expires_after(silence_);
         const auto piece = co_await connection_.read_body(parser_, asio::buffer(piece_));
         into.put({piece_.data(), piece.size});
-        if (piece.failure) throw broken_off(to_, piece.failure);
-        if (into.too_long()) throw broken_off(to_, asio::error::message_size);
+        if (piece.failure) throw broken_off(to_, piece.failure, true);
+        if (into.too_long()) throw broken_off(to_, asio::error::message_size, true);
     }
 
     http_connection& connection_;
+    const std::string& past_;
     const cluster_member& to_;
     std::chrono::milliseconds silence_;
     std::vector<char> piece_;
@@ -141,25 +147,25 @@ awaitable<bool> append_to(std::string* whole, std::string text)
 
 awaitable<> send_to_member(std::shared_ptr<member_links> links, member_message message, message_taker take)
 {
-    auto connection = co_await links->take(message.to);
-    const auto post = post_of(message);
-    conversation with(*connection, message.to, message.silence);
-    co_await with.begin(post);
+    auto route = co_await links->take(message.to);
+    auto post = post_of(message);
+    conversation with(route, message.to, message.silence);
+    co_await with.begin(std::move(post));
     const bool whole = co_await with.read(take);
-    if (whole) links->give_back(message.to, std::move(connection));
+    if (whole) links->give_back(message.to, std::move(route));
 }
 
 awaitable<member_reply> ask_member(std::shared_ptr<member_links> links, member_request request)
 {
-    auto connection = co_await links->take(request.to);
+    auto route = co_await links->take(request.to);
     auto head = request_for(request.method, request.target, request.request_id, request.caller);
     head.prepare_payload();
-    conversation with(*connection, request.to, request.silence);
-    co_await with.begin(head);
+    conversation with(route, request.to, request.silence);
+    co_await with.begin(std::move(head));
     member_reply reply{with.status(), {}};
     const message_taker take = std::bind_front(append_to, &reply.body);
     const bool whole = co_await with.read(take);
-    if (whole) links->give_back(request.to, std::move(connection));
+    if (whole) links->give_back(request.to, std::move(route));
     co_return reply;
 }
 

@@ -41,21 +41,45 @@ double pressure_of(const server_load& load)
            of_sandbox * static_cast<double>(load.sandboxes);
 }
 
+namespace {
+
+/// The best place that was seen.
+class least_pressure {
+public:
+    explicit least_pressure(const server_load& own) : least_(own.drains ? 1e9 : pressure_of(own) - worth_passing_on) {}
+
+    void look_at(const std::vector<server_load>& all, std::size_t i)
+    {
+        if (all[i].drains || pressure_of(all[i]) >= least_) return;
+        least_ = pressure_of(all[i]);
+        best_ = i;
+    }
+    std::optional<std::size_t> best() const { return best_; }
+
+private:
+    double least_;
+    std::optional<std::size_t> best_;
+};
+
+}  // namespace
+
 std::optional<std::size_t> place_sandbox(const server_load& own, const std::vector<server_load>& others,
                                          std::minstd_rand& chance)
 {
-    std::optional<std::size_t> best;
-    double least = own.drains ? 1e9 : pressure_of(own) - worth_passing_on;
-    if (others.empty()) return best;
+    least_pressure seen(own);
+    if (others.empty()) return seen.best();
     std::uniform_int_distribution<std::size_t> any(0, others.size() - 1);
     const auto first = any(chance);
     const auto second = others.size() == 1 ? first : (first + 1 + any(chance) % (others.size() - 1)) % others.size();
-    for (const auto i : {first, second}) {
-        if (others[i].drains || pressure_of(others[i]) >= least) continue;
-        least = pressure_of(others[i]);
-        best = i;
-    }
-    return best;
+    for (const auto i : {first, second}) seen.look_at(others, i);
+    return seen.best();
+}
+
+std::optional<std::size_t> place_by_pressure(const server_load& own, const std::vector<server_load>& others)
+{
+    least_pressure seen(own);
+    for (std::size_t i = 0; i != others.size(); ++i) seen.look_at(others, i);
+    return seen.best();
 }
 
 std::optional<std::size_t> place_surplus(const server_load& own, const std::vector<server_load>& others)

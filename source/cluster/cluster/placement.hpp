@@ -12,7 +12,7 @@
 
 namespace cmcp {
 
-// Where new sandboxes go in a cluster. Nothing here asks anybody: test/cluster/placement.cpp fills
+// Where new sandboxes go in a cluster. Nothing here asks anybody: test/cluster/cluster/placement.cpp fills
 // 10,000 servers by it.
 
 /// How full a server is, as it says itself.
@@ -35,6 +35,9 @@ inline constexpr double worth_passing_on = 0.1;
 /// with less pressure. Nothing: this server itself.
 std::optional<std::size_t> place_sandbox(const server_load& own, const std::vector<server_load>& others,
                                          std::minstd_rand& chance);
+
+/// The index of the one with the least pressure, of all that fit; the others drain.
+std::optional<std::size_t> place_by_pressure(const server_load& own, const std::vector<server_load>& others);
 
 /// The index of the one among `others` that should get a sandbox which this server gives away because it has more than
 /// the mean of all that take some: the one with the fewest. Nothing: it has not more, or nobody takes any.

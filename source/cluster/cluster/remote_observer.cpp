@@ -29,7 +29,7 @@ struct observation {
 
     const change what;
     std::function<void(json::object params)> heard;
-    bool missed = false;  // something may have changed unheard
+    bool missed = true;  // something may have changed unheard, also before the member hears of this at all
     std::chrono::milliseconds pause = first_pause;
     task_group listens;
 };

@@ -1,7 +1,7 @@
 #include "cluster/sandbox_moves.hpp"
 
 #include "cluster/member_line.hpp"
-#include "http/file_gateway.hpp"
+#include "http/http_refusal.hpp"
 #include "log/log.hpp"
 
 namespace cmcp {
@@ -11,7 +11,8 @@ namespace {
 constexpr std::chrono::minutes longest_move(10);  // of a large sandbox over a slow storage
 constexpr std::chrono::seconds between_rounds(1);
 
-awaitable<std::optional<bool>> is_alive(std::string) { co_return false; }
+// It has given the sandbox away, so nobody waits for its end.
+awaitable<std::optional<bool>> is_there(std::string) { co_return false; }
 
 awaitable<bool> ask_to_take(std::shared_ptr<member_links> links, cluster_member to, std::string handle)
 {
@@ -22,42 +23,32 @@ awaitable<bool> ask_to_take(std::shared_ptr<member_links> links, cluster_member 
 
 }  // namespace
 
-sandbox_moves::sandbox_moves(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links,
-                             moving_sandboxes moving, shared_knowledge* shared)
-    : executor_(std::move(executor)),
-      members_(all),
-      links_(std::move(links)),
-      moving_(std::move(moving)),
-      shared_(shared)
+sandbox_moves::sandbox_moves(const members& all, std::shared_ptr<member_links> links, moving_sandboxes moving,
+                             member_loads& loads)
+    : members_(all), links_(std::move(links)), moving_(std::move(moving)), loads_(loads)
 {
 }
 
 void sandbox_moves::refuse_without_storage() const
 {
     if (!moving_.hand_over)
-        throw gateway_error(409, "Sandboxes move through object storage: set SNAPSHOT_STORE on all servers first.",
-                            "StateError");
-}
-
-std::string sandbox_moves::some_place()
-{
-    if (shared_ != nullptr) return shared_->place_given_away();
-    const auto& others = members_.others();
-    return others.empty() ? std::string() : others[turn_++ % others.size()].name;
+        throw http_refusal(409, "Sandboxes move through object storage: set SNAPSHOT_STORE on all servers first.",
+                           "StateError");
 }
 
 awaitable<std::string> sandbox_moves::move(std::string handle, std::string to)
 {
     refuse_without_storage();
-    if (to.empty()) to = some_place();
+    if (to.empty()) to = loads_.place_given_away(moving_.needs_of(handle));
     const auto* member = members_.other(to);
-    if (member == nullptr)
-        throw gateway_error(400,
-                            to.empty() ? "No other server takes sandboxes now: `container-mcp cluster` shows them."
-                                       : "CLUSTER_MEMBERS has no other server of the name " + to + ".",
-                            "InvalidArgument");
+    if (member == nullptr || !members_.has(to))
+        throw http_refusal(
+            400,
+            to.empty() ? "No other server takes this sandbox now: `container-mcp cluster` shows them, and their labels."
+                       : "No other server of the name " + to + " is registered now.",
+            "InvalidArgument");
     auto take = [links = links_, where = *member, handle] { return ask_to_take(links, where, handle); };
-    co_await moving_.hand_over(handle, std::move(take));
+    co_await moving_.hand_over(handle, to, std::move(take));
     log::info("sandbox_moved", {{"sandbox", handle}, {"to", to}});
     co_return to;
 }
@@ -65,7 +56,7 @@ awaitable<std::string> sandbox_moves::move(std::string handle, std::string to)
 awaitable<bool> sandbox_moves::take(std::string from, std::string handle)
 {
     refuse_without_storage();
-    const auto place = co_await moving_.find(std::move(handle), std::move(from), is_alive);
+    const auto place = co_await moving_.find(std::move(handle), std::move(from), is_there);
     co_return place == members_.own().name;
 }
 
@@ -93,12 +84,10 @@ awaitable<bool> sandbox_moves::move_quietly(std::string handle, std::string to)
 awaitable<std::size_t> sandbox_moves::rebalance()
 {
     refuse_without_storage();
-    if (shared_ == nullptr)
-        throw gateway_error(409, "Only a directory knows what the others have: set CLUSTER_DIRECTORY.", "StateError");
     std::size_t moved = 0;
     for (const auto& handle : moving_.idle(true)) {
-        auto to = shared_->place_surplus();
-        if (to.empty()) break;
+        auto to = loads_.place_surplus(moving_.needs_of(handle));
+        if (to.empty()) continue;
         const bool done = co_await move_quietly(handle, std::move(to));
         if (done) ++moved;
     }

@@ -3,8 +3,8 @@
 #include "async/event.hpp"
 #include "cluster/handle_locations.hpp"
 #include "cluster/member_links.hpp"
+#include "cluster/member_loads.hpp"
 #include "cluster/members.hpp"
-#include "cluster/shared_knowledge.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -14,12 +14,13 @@
 namespace cmcp {
 
 /// Sandboxes that go from this server to another one while both run: by an administrator's word, because the server is
-/// drained, or because it has more than others. Throws gateway_error. Io thread only.
+/// drained, or because it has more than others. Throws http_refusal and sandbox_error. Io
+/// thread only.
 class sandbox_moves {
 public:
-    /// All must outlive this. `shared` null: there is no directory that says where there is room.
-    sandbox_moves(asio::any_io_executor executor, const members& all, std::shared_ptr<member_links> links,
-                  moving_sandboxes moving, shared_knowledge* shared);
+    /// All must outlive this. `loads` says where there is room.
+    sandbox_moves(const members& all, std::shared_ptr<member_links> links, moving_sandboxes moving,
+                  member_loads& loads);
 
     /// The node that has it from now on. `to` empty: one with room.
     awaitable<std::string> move(std::string handle, std::string to);
@@ -37,18 +38,15 @@ public:
 
 private:
     void refuse_without_storage() const;
-    std::string some_place();
     awaitable<> give_away();
     awaitable<bool> move_quietly(std::string handle, std::string to);
 
-    asio::any_io_executor executor_;
     const members& members_;
     std::shared_ptr<member_links> links_;
     moving_sandboxes moving_;
-    shared_knowledge* shared_;
+    member_loads& loads_;
     bool drains_ = false;
     event changed_;
-    std::size_t turn_ = 0;  // of the members, where no loads are known
 };
 
 }  // namespace cmcp

@@ -6,8 +6,8 @@
 
 namespace cmcp {
 
-/// An entry of the directory with a signature before it, because whoever writes there is not believed. `kind` tells
-/// entries apart that are used for different things. Pure.
+/// An entry of etcd with a signature before it: who may write there, such as another user of the same etcd, must not
+/// make keys. `kind` tells entries apart that are used for different things. Pure.
 std::string sealed_entry(std::string_view key, std::string_view kind, std::string_view text);
 
 /// The text; nothing: it is not signed with the key for this use.

@@ -1,7 +1,7 @@
 #include "cluster/shared_issuers.hpp"
 
 #include "cluster/sealed_entry.hpp"
-#include "config/server_settings.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/time_text.hpp"
@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::string_view key_set_kind = "key set";
 constexpr double clocks_differ_by = 60;  // seconds
-
-std::string key_set_entry(const std::string& issuer) { return "cmcp:issuer:" + issuer; }
+constexpr std::chrono::minutes kept_for(30);
 
 }  // namespace
 
@@ -39,32 +38,37 @@ std::optional<fetched_key_set> opened_key_set(std::string_view key, std::string_
     return fetched_key_set{text_of(row, "document"), std::chrono::seconds(std::lround(std::max(0.0, age)))};
 }
 
+shared_issuers::shared_issuers(etcd_client& etcd, const settings& config) : etcd_(etcd), config_(config), names_(config)
+{
+}
+
 awaitable<std::optional<fetched_key_set>> shared_issuers::find(std::string issuer)
 {
-    std::vector<directory_command> question;
-    question.push_back({"GET", key_set_entry(issuer)});
-    const auto answers = co_await directory_.ask(std::move(question));
+    auto question = etcd_.get(names_.issuer(issuer));
+    const auto entry = co_await if_answered(etcd_, std::move(question));
     std::optional<fetched_key_set> set;
-    if (!answers.empty() && answers[0].is == directory_reply::kind::text)
-        set = opened_key_set(config_.link_key, issuer, answers[0].text, seconds_since_1970());
+    if (entry && *entry) set = opened_key_set(config_.link_key, issuer, (*entry)->value, seconds_since_1970());
     co_return set;
 }
 
 awaitable<bool> shared_issuers::claim(std::string issuer, std::chrono::seconds pause)
 {
-    const auto seconds = std::to_string(std::max<std::int64_t>(1, pause.count()));
-    std::vector<directory_command> command;
-    command.push_back({"SET", "cmcp:issuer-fetch:" + issuer, "1", "NX", "EX", seconds});
-    const auto answers = co_await directory_.ask(std::move(command));
-    co_return answers.empty() || answers[0].is == directory_reply::kind::text;
+    auto grant = etcd_.grant(std::max<std::int64_t>(1, pause.count()));
+    const auto lease = co_await if_answered(etcd_, std::move(grant));
+    if (!lease) co_return true;
+    auto claim = etcd_.put_if_absent(names_.fetch(issuer), "1", *lease);
+    const auto outcome = co_await if_answered(etcd_, std::move(claim));
+    co_return !outcome || outcome->done;
 }
 
 awaitable<> shared_issuers::tell(std::string issuer, std::string document)
 {
     auto text = sealed_key_set(config_.link_key, issuer, document, seconds_since_1970());
-    std::vector<directory_command> command;
-    command.push_back({"SET", key_set_entry(issuer), std::move(text), "EX", told_for_seconds});
-    co_await directory_.ask(std::move(command));
+    auto grant = etcd_.grant(std::chrono::seconds(kept_for).count());
+    const auto lease = co_await if_answered(etcd_, std::move(grant));
+    if (!lease) co_return;
+    auto news = etcd_.put(names_.issuer(issuer), std::move(text), *lease);
+    co_await if_answered(etcd_, std::move(news));
 }
 
 shared_issuer_keys shared_issuers::keys()

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "directory/directory.hpp"
+#include "cluster/etcd_names.hpp"
+#include "etcd/etcd_client.hpp"
 #include "identity/shared_issuer_keys.hpp"
 
 #include <chrono>
@@ -10,14 +11,14 @@
 
 namespace cmcp {
 
-struct server_settings;
+struct settings;
 
 /// The key sets of authorization servers that any server of a cluster has fetched, each with the time of its fetch,
-/// signed with SANDBOX_LINK_KEY, because whoever writes into the directory must not make keys. Io thread only.
+/// signed with SANDBOX_LINK_KEY, because whoever writes into etcd must not make keys. Io thread only.
 class shared_issuers {
 public:
     /// Both must outlive this.
-    shared_issuers(directory& told_in, const server_settings& config) : directory_(told_in), config_(config) {}
+    shared_issuers(etcd_client& etcd, const settings& config);
 
     shared_issuer_keys keys();  ///< must not outlive this
 
@@ -26,8 +27,9 @@ private:
     awaitable<bool> claim(std::string issuer, std::chrono::seconds pause);
     awaitable<> tell(std::string issuer, std::string document);
 
-    directory& directory_;
-    const server_settings& config_;
+    etcd_client& etcd_;
+    const settings& config_;
+    etcd_names names_;
 };
 
 /// The entry for a key set that was fetched then, in seconds since 1970. Pure.

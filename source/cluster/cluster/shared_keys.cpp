@@ -1,8 +1,9 @@
 #include "cluster/shared_keys.hpp"
 
 #include "cluster/sealed_entry.hpp"
-#include "config/server_settings.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/read_real.hpp"
 #include "jsonrpc/write_json.hpp"
 
 #include <utility>
@@ -11,13 +12,7 @@ namespace cmcp {
 
 namespace {
 
-std::string entry_name(const std::string& id) { return "cmcp:key:" + id; }
-
-double seconds_of(const json::object& row, std::string_view name)
-{
-    const auto* number = row.if_contains(name);
-    return number != nullptr && number->is_number() ? number->to_number<double>() : 0;
-}
+constexpr std::chrono::seconds window_of_proofs(10);
 
 json::object described(const key_record& key)
 {
@@ -27,6 +22,8 @@ json::object described(const key_record& key)
 }
 
 }  // namespace
+
+shared_keys::shared_keys(etcd_client& etcd, const settings& config) : etcd_(etcd), config_(config), names_(config) {}
 
 std::string shared_keys::sealed(const key_record& key) const
 {
@@ -45,8 +42,8 @@ std::optional<key_record> shared_keys::opened(const std::string& text, std::stri
     key.scopes = view_of(row, "scopes");
     key.profile = view_of(row, "profile");
     key.networks = view_of(row, "networks");
-    key.expires = seconds_of(row, "expires");
-    key.revoked = seconds_of(row, "revoked");
+    key.expires = real_of(row, "expires");
+    key.revoked = real_of(row, "revoked");
     return key;
 }
 
@@ -54,41 +51,49 @@ awaitable<> shared_keys::tell(bool everything)
 {
     if (!store_) store_ = identity_store::existing(config_.sandbox_root);
     if (everything) told_.clear();
-    if (!store_ || !directory_.is_there()) co_return;
-    std::vector<directory_command> commands;
-    std::map<std::string, std::string> news;
-    for (const auto& key : store_->keys()) {
+    if (!store_ || !etcd_.is_there()) co_return;
+    const auto keys = store_->keys();
+    for (const auto& key : keys) {
         auto text = sealed(key);
         if (const auto before = told_.find(key.id); before != told_.end() && before->second == text) continue;
-        commands.push_back({"SET", entry_name(key.id), text, "EX", told_for_seconds});
-        news.emplace(key.id, std::move(text));
+        auto news = etcd_.put(names_.key(key.id), text);
+        const auto outcome = co_await if_answered(etcd_, std::move(news));
+        if (!outcome) co_return;
+        told_[key.id] = std::move(text);
     }
-    if (commands.empty()) co_return;
-    const auto answers = co_await directory_.ask(std::move(commands));
-    if (answers.empty()) co_return;
-    for (auto& [id, text] : news) told_[id] = std::move(text);
 }
 
 awaitable<key_elsewhere> shared_keys::find(std::string id)
 {
-    std::vector<directory_command> question;
-    question.push_back({"GET", entry_name(id)});
-    const auto answers = co_await directory_.ask(std::move(question));
+    auto question = etcd_.get(names_.key(id));
+    const auto entry = co_await if_answered(etcd_, std::move(question));
     key_elsewhere look;
-    look.is_answered = !answers.empty();
-    if (look.is_answered && answers[0].is == directory_reply::kind::text) look.record = opened(answers[0].text, id);
+    look.is_answered = entry.has_value();
+    if (entry && *entry) look.record = opened((*entry)->value, id);
     co_return look;
+}
+
+// Proofs of a window share a lease, which ends when the last of them is not accepted any more.
+awaitable<std::int64_t> shared_keys::lease_for(std::chrono::seconds keep)
+{
+    const auto now = std::chrono::steady_clock::now();
+    auto& of = windows_[keep];
+    if (of.lease != 0 && now < of.until) co_return of.lease;
+    const auto lease = co_await etcd_.grant((keep + window_of_proofs).count());
+    windows_[keep] = {lease, now + window_of_proofs};
+    co_return lease;
 }
 
 awaitable<std::optional<bool>> shared_keys::first_use(std::string digest, std::chrono::seconds keep)
 {
-    std::vector<directory_command> claim;
-    claim.push_back({"SET", "cmcp:proof:" + digest, "1", "NX", "EX", std::to_string(keep.count())});
-    const auto answers = co_await directory_.ask(std::move(claim));
     std::optional<bool> first;
-    using kind = directory_reply::kind;
-    const bool is_answered = !answers.empty() && (answers[0].is == kind::text || answers[0].is == kind::nothing);
-    if (is_answered) first = answers[0].is == kind::text;
+    auto grant = lease_for(keep);
+    const auto lease = co_await if_answered(etcd_, std::move(grant));
+    if (!lease) co_return first;
+    auto claim = etcd_.put_if_absent(names_.proof(digest), "1", *lease);
+    const auto outcome = co_await if_answered(etcd_, std::move(claim));
+    if (outcome) first = outcome->done;
+    if (!outcome) windows_.erase(keep);  // its lease may have ended
     co_return first;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "cluster/heartbeats.hpp"
+#include "async/task_group.hpp"
+#include "cluster/member_loads.hpp"
 #include "cluster/shared_holdings.hpp"
 #include "cluster/shared_issuers.hpp"
 #include "cluster/shared_keys.hpp"
 #include "cluster/shared_quotas.hpp"
-#include "directory/directory.hpp"
 
 #include <functional>
 
@@ -13,42 +13,39 @@ namespace cmcp {
 
 struct settings;
 
-/// The server's part of what is in the directory.
+/// The server's part of what is in etcd.
 struct reported_by_server {
-    quotas& limits;  ///< count by the directory from now on; outlive the cluster
+    quotas& limits;  ///< count what is elsewhere from now on; outlive the cluster
     holdings_source holdings;
     std::function<json::object()> load;
 };
 
-/// A directory and what members tell each other there.
+/// What the servers of a cluster tell each other in etcd.
 class shared_knowledge {
 public:
-    /// `config` and `all` must outlive this. Throws config_error.
-    shared_knowledge(asio::any_io_executor executor, const settings& config, const members& all,
-                     reported_by_server own);
+    /// All must outlive this.
+    shared_knowledge(asio::any_io_executor executor, etcd_client& etcd, const settings& config, members& all,
+                     member_lease& lease, reported_by_server own);
 
-    directory& told_in() { return directory_; }
     shared_holdings& holdings() { return holdings_; }
-    // As heartbeats have them.
-    const json::object* load_of(std::string_view member) const { return beats_.load_of(member); }
-    std::string place_given_away() { return beats_.place_given_away(); }
-    std::string place_surplus() { return beats_.place_surplus(); }
-
+    member_loads& loads() { return loads_; }
     shared_logins logins();  ///< must not outlive this
 
-    /// Beats and tells until it is cancelled.
-    awaitable<> run();
-    awaitable<> share_quotas() { return quotas_.run(); }  ///< beside run()
+    /// Tells and hears until the tasks are cancelled.
+    void start(task_group& tasks);
 
 private:
-    directory directory_;
-    heartbeats beats_;
+    awaitable<> run();
+    awaitable<> tell();
+
+    etcd_client& etcd_;
+    member_lease& lease_;
+    member_loads loads_;
     shared_holdings holdings_;
     shared_keys keys_;
     shared_issuers issuers_;
     shared_quotas quotas_;
-    bool is_told_ = false;  // everything, once
-    event::clock::time_point told_all_{};
+    std::int64_t told_by_ = 0;  // the lease under which everything was told
 };
 
 }  // namespace cmcp

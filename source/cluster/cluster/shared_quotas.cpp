@@ -1,8 +1,9 @@
 #include "cluster/shared_quotas.hpp"
 
 #include "cluster/sealed_entry.hpp"
-#include "config/server_settings.hpp"
+#include "config/settings.hpp"
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/read_real.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 
@@ -16,13 +17,9 @@ namespace cmcp {
 namespace {
 
 constexpr std::string_view limit_kind = "limit";
-constexpr auto limits_entry = "cmcp:limits";
-constexpr std::string_view news_of_limits = ":limits";  // no principal is named so
 constexpr std::chrono::milliseconds between_looks_at_store(400);
 constexpr std::chrono::seconds after_trouble(2);
 constexpr std::size_t entries_a_turn = 128;
-
-std::string field_of(const stored_limit& one) { return one.name + " " + one.principal; }
 
 bool is_same(const stored_limit& one, const stored_limit& other)
 {
@@ -47,21 +44,26 @@ std::optional<stored_limit> opened_limit(std::string_view key, std::string_view 
     if (!text) return std::nullopt;
     const auto row = jsonrpc::read_object(*text);
     stored_limit one{text_of(row, "principal"), text_of(row, "name"), count_of(row, "value")};
-    const auto* changed = row.if_contains("changed");
-    if (changed != nullptr && changed->is_number()) one.changed = changed->to_number<double>();
+    one.changed = real_of(row, "changed", one.changed);
     one.cleared = flag_of(row, "cleared");
     return one;
 }
 
-shared_quotas::shared_quotas(directory& told_in, const server_settings& config, quotas& limits)
-    : directory_(told_in), config_(config), limits_(limits)
+shared_quotas::shared_quotas(etcd_client& etcd, const settings& config, quotas& limits)
+    : etcd_(etcd), config_(config), names_(config), limits_(limits)
 {
-    directory_.listen([this](const std::string& text) {
-        if (text == news_of_limits) tell_again();
-    });
 }
 
-void shared_quotas::tell_again()
+awaitable<> shared_quotas::listen()
+{
+    etcd_client::listener to;
+    to.wants_all = false;
+    to.whole = [this](const std::vector<etcd_entry>&) { settle_soon(); };
+    to.changed = [this](const etcd_entry&, bool) { settle_soon(); };
+    return etcd_.watch(names_.limits(), std::move(to));
+}
+
+void shared_quotas::settle_soon()
 {
     is_due_ = true;
     changed_.notify();
@@ -73,66 +75,63 @@ void shared_quotas::open_store(bool make)
     if (!store_) store_ = identity_store::existing(config_.sandbox_root);
 }
 
-// Of a principal and a limit that are not those of the field, an entry was put in another one's place. Each signature
-// is checked, and a directory may hold very many entries, so others have their turn in between.
-awaitable<shared_quotas::rows> shared_quotas::take(directory_reply hash)
+// Of a principal and a limit that are not those of the key, an entry was put in another one's place. Each signature is
+// checked, and there may be very many entries, so others have their turn in between.
+awaitable<shared_quotas::rows> shared_quotas::take(std::vector<etcd_entry> all)
 {
-    rows all;
+    rows known;
     bool is_new = false;
     auto executor = co_await asio::this_coro::executor;
-    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
-        if (i % entries_a_turn == entries_a_turn - 2) co_await asio::post(executor, asio::use_awaitable);
-        auto row = opened_limit(config_.link_key, hash.items[i + 1].text);
-        if (!row || field_of(*row) != hash.items[i].text) continue;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        if (i % entries_a_turn == entries_a_turn - 1) co_await asio::post(executor, asio::use_awaitable);
+        auto row = opened_limit(config_.link_key, all[i].value);
+        if (!row || names_.limit(row->principal, row->name) != all[i].key) continue;
         open_store(true);
         is_new = store_->take_limit(*row) || is_new;
-        all.emplace(hash.items[i].text, *std::move(row));
+        known.emplace(all[i].key, *std::move(row));
     }
     if (is_new) limits_.look_again();
-    co_return all;
+    co_return known;
 }
 
 // Two servers may tell a limit at once, and the later change is not always the last one that is written: then the
-// server that has it tells it again, because it hears of the other's news.
-std::vector<directory_command> shared_quotas::missing_in(const rows& known_rows)
+// server that has it tells it again, because it hears of the other's news. False: etcd did not answer.
+awaitable<bool> shared_quotas::tell_missing(rows known_rows)
 {
-    std::vector<directory_command> commands;
-    if (!store_) return commands;
-    for (const auto& own : store_->limit_changes()) {
-        const auto known = known_rows.find(field_of(own));
+    if (!store_) co_return true;
+    const auto all = store_->limit_changes();
+    for (const auto& own : all) {
+        const auto key = names_.limit(own.principal, own.name);
+        const auto known = known_rows.find(key);
         if (known != known_rows.end() && is_same(known->second, own)) continue;
-        commands.push_back({"HSET", limits_entry, field_of(own), sealed_limit(config_.link_key, own)});
+        auto news = etcd_.put(key, sealed_limit(config_.link_key, own));
+        const auto outcome = co_await if_answered(etcd_, std::move(news));
+        if (!outcome) co_return false;
     }
-    if (!commands.empty()) commands.push_back({"PUBLISH", directory::news_channel, std::string(news_of_limits)});
-    return commands;
+    co_return true;
 }
 
-// False: the directory did not answer.
+// False: etcd did not answer.
 awaitable<bool> shared_quotas::settle()
 {
-    std::vector<directory_command> question;
-    question.push_back({"HGETALL", limits_entry});
-    auto answers = co_await directory_.ask(std::move(question));
-    if (answers.empty()) co_return false;
-    const auto known_rows = co_await take(std::move(answers[0]));
-    auto commands = missing_in(known_rows);
-    commands.push_back({"EXPIRE", limits_entry, told_for_seconds});
-    const auto done = co_await directory_.ask(std::move(commands));
-    co_return !done.empty();
+    auto question = etcd_.all_below(names_.limits());
+    auto all = co_await if_answered(etcd_, std::move(question));
+    if (!all) co_return false;
+    auto known_rows = co_await take(*std::move(all));
+    const bool all_told = co_await tell_missing(std::move(known_rows));
+    co_return all_told;
 }
 
 awaitable<bool> shared_quotas::settle_where_needed()
 {
     open_store(false);
     const auto version = store_ ? store_->version() : -1;
-    const auto connection = directory_.connections();
-    const bool is_due = is_due_ || version != version_ || connection != connection_;
-    if (!is_due || !directory_.is_there()) co_return true;
+    const bool is_due = is_due_ || version != version_;
+    if (!is_due || !etcd_.is_there()) co_return true;
     is_due_ = false;
     const bool is_settled = co_await settle();
     is_due_ = is_due_ || !is_settled;
     version_ = version;
-    connection_ = connection;
     co_return is_settled;
 }
 

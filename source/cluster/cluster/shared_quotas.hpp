@@ -1,6 +1,7 @@
 #pragma once
 
-#include "directory/directory.hpp"
+#include "cluster/etcd_names.hpp"
+#include "etcd/etcd_client.hpp"
 #include "identity/identity_store.hpp"
 #include "identity/quotas.hpp"
 
@@ -14,36 +15,38 @@
 
 namespace cmcp {
 
-struct server_settings;
+struct settings;
 
 /// The limits that administrators gave single principals at any server of a cluster: each server keeps all of them in
-/// its own store, and the latest change counts. In the directory they are signed with SANDBOX_LINK_KEY, because whoever
+/// its own store, and the latest change counts. In etcd they are signed with SANDBOX_LINK_KEY, because whoever
 /// writes there must not give quotas. Io thread only.
 class shared_quotas {
 public:
     /// All must outlive this.
-    shared_quotas(directory& told_in, const server_settings& config, quotas& limits);
+    shared_quotas(etcd_client& etcd, const settings& config, quotas& limits);
 
     /// Tells what changes here and takes what changes elsewhere, until it is cancelled.
     awaitable<> run();
 
-    void tell_again();  ///< the directory may have lost something
+    /// Hears what changes elsewhere, until it is cancelled; beside run().
+    awaitable<> listen();
 
 private:
-    using rows = std::map<std::string, stored_limit>;  // by field
+    using rows = std::map<std::string, stored_limit>;  // by key
 
     void open_store(bool make);
     awaitable<bool> settle_where_needed();
     awaitable<bool> settle();
-    awaitable<rows> take(directory_reply hash);
-    std::vector<directory_command> missing_in(const rows& known_rows);
+    void settle_soon();
+    awaitable<rows> take(std::vector<etcd_entry> all);
+    awaitable<bool> tell_missing(rows known_rows);
 
-    directory& directory_;
-    const server_settings& config_;
+    etcd_client& etcd_;
+    const settings& config_;
+    etcd_names names_;
     quotas& limits_;
     std::unique_ptr<identity_store> store_;
-    std::int64_t version_ = -1;     // of the store, as it was told
-    std::uint64_t connection_ = 0;  // by which it was told
+    std::int64_t version_ = -1;  // of the store, as it was told
     bool is_due_ = true;
     event changed_;
     std::string trouble_;  // as the log has it

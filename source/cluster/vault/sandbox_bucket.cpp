@@ -2,12 +2,11 @@
 
 #include "config/cluster_settings.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "jsonrpc/write_json.hpp"
 #include "sealing/bad_snapshot.hpp"
+#include "text/ascii.hpp"
 #include "text/encodings.hpp"
 #include "text/handles.hpp"
 #include "text/number.hpp"
-#include "text/random_id.hpp"
 
 #include <algorithm>
 
@@ -41,7 +40,7 @@ struct object_place {
     std::uint64_t epoch = 0;
 };
 
-// claims/<handle>/<epoch> or manifests/<handle>/<epoch>; nothing: somebody else's object.
+// manifests/<handle>/<epoch>; nothing: somebody else's object.
 std::optional<object_place> place_of(std::string_view key)
 {
     const auto kind = key.find('/');
@@ -61,80 +60,70 @@ std::map<std::string, std::uint64_t> newest_epochs(const std::vector<std::string
     return newest;
 }
 
-std::string key_bytes(const std::string& hex)
-{
-    std::string bytes;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-        bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-    return bytes;
-}
-
 }  // namespace
 
 sandbox_bucket::sandbox_bucket(asio::any_io_executor executor, const cluster_settings& config)
-    : objects_(std::move(executor), object_store_options::of(config)), sealer_(key_bytes(config.snapshot_key))
+    : objects_(std::move(executor), object_store_options::of(config)),
+      sealer_(hex_bytes(lower_case(config.snapshot_key)).value())
 {
 }
 
-awaitable<sandbox_claim> sandbox_bucket::owner_of(std::string handle)
-{
-    sandbox_claim owner;
-    const auto keys = co_await objects_.list(folder_of(claims_folder, handle));
-    for (const auto& [known, epoch] : newest_epochs(keys)) owner.epoch = epoch;
-    if (handle_maker::fits("sbx", handle)) owner.node = std::string(handle_maker::node_of(handle));
-    if (owner.epoch == 0) co_return owner;
-    const auto text = co_await objects_.get(key_of(claims_folder, handle, owner.epoch));
-    if (text) owner.node = text_of(jsonrpc::read_object(*text), "node");
-    co_return owner;
-}
-
-awaitable<bool> sandbox_bucket::claim(std::string handle, sandbox_claim as)
-{
-    const json::object text{{"node", as.node}, {"claim", random_id(16)}};
-    const bool first = co_await objects_.create(key_of(claims_folder, handle, as.epoch), jsonrpc::write_json(text));
-    co_return first;
-}
-
-awaitable<std::map<std::string, sandbox_claim>> sandbox_bucket::claims(
-    std::map<std::string, sandbox_claim> known, std::function<bool(const std::string& handle)> wanted)
+awaitable<std::map<std::string, sandbox_claim>> sandbox_bucket::claims_of_before()
 {
     std::map<std::string, sandbox_claim> all;
     const auto keys = co_await objects_.list(std::string(claims_folder));
     for (const auto& [handle, epoch] : newest_epochs(keys)) {
-        const auto before = known.find(handle);
-        if (before != known.end() && before->second.epoch == epoch)
-            all[handle] = before->second;
-        else if (!wanted(handle))
-            all[handle].epoch = epoch;
-        else
-            all[handle] = co_await owner_of(handle);
+        const auto text = co_await objects_.get(key_of(claims_folder, handle, epoch));
+        if (text) all[handle] = {epoch, text_of(jsonrpc::read_object(*text), "node")};
     }
     co_return all;
+}
+
+awaitable<> sandbox_bucket::forget_claims_of_before() { return remove_all(std::string(claims_folder)); }
+
+awaitable<std::map<std::string, std::uint64_t>> sandbox_bucket::newest_of_all()
+{
+    const auto keys = co_await objects_.list(std::string(manifests_folder));
+    co_return newest_epochs(keys);
+}
+
+awaitable<std::optional<std::uint64_t>> sandbox_bucket::newest_epoch(std::string handle)
+{
+    const auto keys = co_await objects_.list(folder_of(manifests_folder, handle));
+    const auto epochs = newest_epochs(keys);
+    std::optional<std::uint64_t> newest;
+    if (!epochs.empty()) newest = epochs.begin()->second;
+    co_return newest;
 }
 
 awaitable<std::optional<snapshots::snapshot_manifest>> sandbox_bucket::newest(std::string handle)
 {
     std::optional<snapshots::snapshot_manifest> manifest;
-    const auto keys = co_await objects_.list(folder_of(manifests_folder, handle));
-    const auto epochs = newest_epochs(keys);
-    if (epochs.empty()) co_return manifest;
-    const auto sealed = co_await objects_.get(key_of(manifests_folder, handle, epochs.begin()->second));
+    const auto epoch = co_await newest_epoch(handle);
+    if (!epoch) co_return manifest;
+    const auto sealed = co_await objects_.get(key_of(manifests_folder, handle, *epoch));
     if (sealed) manifest = snapshots::open_manifest(handle, *sealed, sealer_);
     co_return manifest;
 }
 
-awaitable<> sandbox_bucket::put(snapshots::snapshot_manifest manifest)
+awaitable<std::string> sandbox_bucket::put(snapshots::snapshot_manifest manifest)
 {
     auto key = key_of(manifests_folder, manifest.handle, manifest.epoch);
-    co_await objects_.put(std::move(key), snapshots::seal_manifest(manifest, sealer_));
+    auto etag = co_await objects_.put(std::move(key), snapshots::seal_manifest(manifest, sealer_));
+    co_return etag;
 }
 
-awaitable<std::vector<std::string>> sandbox_bucket::kept_of(std::string node)
+awaitable<std::map<std::string, listed_snapshot>> sandbox_bucket::newest_of(std::string node)
 {
-    std::vector<std::string> handles;
-    const auto keys = co_await objects_.list(std::string(manifests_folder) + "sbx_" + node + "_");
-    for (const auto& [handle, epoch] : newest_epochs(keys)) handles.push_back(handle);
-    co_return handles;
+    std::map<std::string, listed_snapshot> all;
+    auto objects = co_await objects_.list_objects(std::string(manifests_folder) + "sbx_" + node + "_");
+    for (auto& each : objects) {
+        const auto place = place_of(each.key);
+        if (!place) continue;
+        auto& newest = all[place->handle];
+        if (newest.etag.empty() || place->epoch >= newest.epoch) newest = {place->epoch, std::move(each.etag)};
+    }
+    co_return all;
 }
 
 awaitable<> sandbox_bucket::put_chunk(std::string handle, std::uint64_t epoch, std::string id, std::string sealed)
@@ -163,7 +152,7 @@ awaitable<> sandbox_bucket::remove_all(std::string prefix)
 }
 
 // The manifest goes first, because without its chunks it would be a damaged one.
-awaitable<> sandbox_bucket::forget(std::string handle, std::uint64_t below, bool with_claims)
+awaitable<> sandbox_bucket::forget(std::string handle, std::uint64_t below)
 {
     const auto keys = co_await objects_.list(folder_of(manifests_folder, handle));
     for (const auto& key : keys) {
@@ -172,9 +161,12 @@ awaitable<> sandbox_bucket::forget(std::string handle, std::uint64_t below, bool
         co_await objects_.remove(key);
         co_await remove_all(key_of(chunks_folder, handle, place->epoch) + "/");
     }
-    if (!with_claims) co_return;
+}
+
+awaitable<> sandbox_bucket::forget(std::string handle)
+{
+    co_await remove_all(folder_of(manifests_folder, handle));
     co_await remove_all(folder_of(chunks_folder, handle));  // of a snapshot that never became whole, too
-    co_await remove_all(folder_of(claims_folder, handle));
 }
 
 }  // namespace cmcp

@@ -23,6 +23,7 @@ constexpr std::size_t kept_at_once = 6;
 constexpr std::chrono::hours as_long_as_it_takes(24);
 constexpr std::chrono::seconds between_rounds(5);
 constexpr std::chrono::milliseconds least_between_rounds(200);
+constexpr std::chrono::seconds patience_at_start(2);  // a storage that is away holds no start up
 
 }  // namespace
 
@@ -32,7 +33,8 @@ sandbox_vault::sandbox_vault(asio::any_io_executor executor, const settings& con
       config_(config),
       sandboxes_(sandboxes),
       kernels_(kernels),
-      bucket_(std::move(executor), config)
+      bucket_(executor, config),
+      giving_up_(std::move(executor))
 {
     std::error_code none;
     const auto folder = sandboxes_.places().root() / forget_folder;
@@ -69,7 +71,8 @@ awaitable<stored_state> sandbox_vault::state_of(std::string id)
     auto state = co_await pool_.run(blocking_pool::server, std::move(read));
     auto& known = known_[id];
     known = state;
-    known.workspace = {};
+    known.files = {};
+    known.calls = {};
     known.snapshots.clear();
     co_return state;
 }
@@ -82,21 +85,12 @@ awaitable<> sandbox_vault::start()
         if (is_default(each.id) && state.epoch != 0)
             claims_.try_emplace(each.id, sandbox_claim{state.epoch, sandboxes_.handles().node()});
     }
-    co_await settle();
+    task_group comparing(executor_);
+    comparing.spawn("a look for newer snapshots", bring_newer_quietly());
+    co_await comparing.wait_idle(patience_at_start);
 }
 
-awaitable<> sandbox_vault::settle()
-{
-    std::string problem;
-    try {
-        co_await look_at_claims();
-        co_await take_back_released();
-    } catch (const object_store_error& failure) {
-        problem = failure.what();
-    }
-    if (!problem.empty()) log::warning("snapshot_store_away", {{"reason", problem}});
-    away_ = !problem.empty();
-}
+awaitable<> sandbox_vault::settle() { return look_at_claims(); }
 
 awaitable<> sandbox_vault::take_back_released()
 {
@@ -111,25 +105,7 @@ bool sandbox_vault::is_here(const std::string& handle) const
     return !leaving_.contains(handle) && find_here(handle).has_value();
 }
 
-awaitable<> sandbox_vault::lose_quorum()
-{
-    sandbox_error why(
-        "NodeCutOff",
-        "The server was cut off from its cluster, so processes of the sandbox have ended. Call again in a "
-        "few seconds.");
-    co_await sandboxes_.end_everything(std::move(why));
-}
-
-awaitable<> sandbox_vault::regain_quorum()
-{
-    co_await settle();
-    asio::steady_timer timer(executor_);
-    while (away_) {
-        timer.expires_after(between_rounds);
-        co_await timer.async_wait(asio::use_awaitable);
-        co_await settle();
-    }
-}
+void sandbox_vault::hold(bool on) { sandboxes_.hold_everything(on); }
 
 std::optional<sandbox_record> sandbox_vault::find_here(const std::string& id) const
 {
@@ -163,8 +139,8 @@ awaitable<> sandbox_vault::forget_deleted()
 
 awaitable<> sandbox_vault::forget_deleted_one(std::string id)
 {
-    const auto owner = co_await bucket_.owner_of(id);
-    co_await bucket_.forget(id, owner.epoch + 1, true);
+    co_await bucket_.forget(id);
+    if (!is_alone()) co_await owners_->forget(id);
     claims_.erase(id);
     deleted_.erase(id);
     ::unlink((sandboxes_.places().root() / forget_folder / id).c_str());
@@ -181,6 +157,8 @@ awaitable<> sandbox_vault::keep_due()
             throw;
         } catch (const object_store_error&) {
             throw;
+        } catch (const owners_away&) {
+            throw;
         } catch (const std::runtime_error& failure) {
             problem = failure.what();
         }
@@ -195,8 +173,9 @@ awaitable<> sandbox_vault::run()
     while (!ending_) {
         std::string problem;
         try {
-            co_await look_at_claims();
+            if (!looked_for_newer_) co_await bring_newer();
             co_await take_back_released();
+            co_await claim_again();
             co_await adopt_defaults();
             co_await keep_due();
             co_await forget_deleted();
@@ -221,17 +200,18 @@ awaitable<> sandbox_vault::keep(std::string id)
         co_await keep_in_turn(std::move(id), false);
     } catch (const object_store_error& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
+    } catch (const owners_away& failure) {
+        refused.emplace("NodeCutOff", failure.what());
     }
     if (refused) throw sandbox_error(*refused);
 }
 
-// Others take only those of a server that may come back no more.
 awaitable<> sandbox_vault::release_all(std::chrono::milliseconds limit)
 {
     ending_ = true;
     auto all = sandboxes();
     const auto count = all.size();
-    const bool in_time = co_await keep_all(std::move(all), !config_.cluster_members.empty(), limit);
+    const bool in_time = co_await keep_all(std::move(all), !is_alone(), limit);
     if (!in_time) stop_.request_stop();
     log::info("sandboxes_released", {{"sandboxes", count}, {"in_time", in_time}});
     if (in_time) co_await forget_quietly();
@@ -242,7 +222,9 @@ awaitable<> sandbox_vault::forget_quietly()
     std::string problem;
     try {
         co_await forget_deleted();
-    } catch (const object_store_error& failure) {
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& failure) {
         problem = failure.what();
     }
     if (!problem.empty()) log::warning("snapshots_not_forgotten", {{"reason", problem}});

@@ -1,6 +1,7 @@
 #include "vault/stored_state.hpp"
 
 #include "jsonrpc/read_object.hpp"
+#include "jsonrpc/read_real.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
@@ -41,12 +42,6 @@ stored_folder folder_in(const json::object& text)
     return folder;
 }
 
-double time_in(const json::object& text, std::string_view name, double otherwise = 0)
-{
-    const auto* time = text.if_contains(name);
-    return time != nullptr && time->is_number() ? time->to_number<double>() : otherwise;
-}
-
 json::object json_of(const std::map<std::string, stored_folder>& all)
 {
     json::object text;
@@ -75,7 +70,7 @@ json::object json_of(const snapshot_record& record)
 
 snapshot_record snapshot_in(const json::object& text, const sandbox_record& of)
 {
-    snapshot_record record{text_of(text, "id"),   of.owner, of.id, text_of(text, "name"), time_in(text, "created"),
+    snapshot_record record{text_of(text, "id"),   of.owner, of.id, text_of(text, "name"), real_of(text, "created"),
                            count_of(text, "disk")};
     if (!handle_maker::fits("snp", record.id))
         throw snapshots::bad_snapshot("The manifest of " + of.id + " has a snapshot without a handle.");
@@ -91,9 +86,10 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.name = text_of(text, "name");
     about.image = text_of(text, "image");
     if (text.contains("network")) about.network = text_of(text, "network");
+    about.labels = text_of(text, "labels");
     about.status = "stopped";
-    about.created = time_in(text, "created");
-    about.last_used = time_in(text, "last_used");
+    about.created = real_of(text, "created");
+    about.last_used = real_of(text, "last_used");
     about.disk = count_of(text, "disk");
     if (!handle_maker::may_move(about.id) || about.name.empty())
         throw snapshots::bad_snapshot("The manifest of a sandbox has no record of it.");
@@ -105,7 +101,8 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
 std::vector<std::string> stored_state::ids() const
 {
     std::set<std::string> all;
-    for (const auto& each : workspace.chunks) all.insert(each.id);
+    for (const auto& each : files.chunks) all.insert(each.id);
+    for (const auto& each : calls.chunks) all.insert(each.id);
     for (const auto& [id, folder] : snapshots)
         for (const auto& each : folder.chunks) all.insert(each.id);
     return {all.begin(), all.end()};
@@ -119,11 +116,14 @@ stored_state read_kept(const fs::path& folder_of_sandbox)
     if (!file) return state;
     const auto text = jsonrpc::read_object(read_all(file.get()));
     state.epoch = count_of(text, "epoch");
-    state.used = time_in(text, "used", -1);
-    state.taken = time_in(text, "taken");
+    state.used = real_of(text, "used", -1);
+    state.taken = real_of(text, "taken");
+    state.etag = text_of(text, "etag");
     state.released = flag_of(text, "released");
-    state.workspace = folder_in(object_of(text, "workspace"));
+    // Versions before called them so.
+    state.files = folder_in(object_of(text, text.contains("files") ? "files" : "workspace"));
     state.snapshots = folders_in(object_of(text, "snapshots"));
+    state.calls = folder_in(object_of(text, "calls"));
     return state;
 }
 
@@ -133,9 +133,11 @@ void write_kept(const fs::path& folder_of_sandbox, const stored_state& state)
     text["epoch"] = state.epoch;
     text["used"] = state.used;
     text["taken"] = state.taken;
+    text["etag"] = state.etag;
     text["released"] = state.released;
-    text["workspace"] = json_of(state.workspace);
+    text["files"] = json_of(state.files);
     text["snapshots"] = json_of(state.snapshots);
+    text["calls"] = json_of(state.calls);
     const auto place = folder_of_sandbox / stored_state::file_name;
     const fs::path next = place.string() + ".new";
     const unique_fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -150,13 +152,14 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     manifest.taken = static_cast<std::int64_t>(state.taken);
     manifest.node = std::move(node);
     manifest.epoch = state.epoch;
-    manifest.chunks = state.workspace.chunks;
-    manifest.bytes = state.workspace.bytes;
+    manifest.chunks = state.files.chunks;
+    manifest.bytes = state.files.bytes;
     auto& text = manifest.record;
     text["owner"] = record.about.owner;
     text["name"] = record.about.name;
     text["image"] = record.about.image;
     text["network"] = record.about.network;
+    if (!record.about.labels.empty()) text["labels"] = record.about.labels;
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;
@@ -166,6 +169,7 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     json::array& all = text["snapshots"].emplace_array();
     for (const auto& each : record.snapshots) all.push_back(json_of(each));
     text["chunks_of_snapshots"] = json_of(state.snapshots);
+    text["calls"] = json_of(state.calls);
     return manifest;
 }
 
@@ -190,6 +194,11 @@ stored_record record_in(const snapshots::snapshot_manifest& manifest)
 std::map<std::string, stored_folder> snapshots_in(const snapshots::snapshot_manifest& manifest)
 {
     return folders_in(object_of(manifest.record, "chunks_of_snapshots"));
+}
+
+stored_folder calls_in(const snapshots::snapshot_manifest& manifest)
+{
+    return folder_in(object_of(manifest.record, "calls"));
 }
 
 }  // namespace cmcp

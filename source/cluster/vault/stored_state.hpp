@@ -24,9 +24,11 @@ struct stored_state {
     std::uint64_t epoch = 0;  ///< of this server's claim
     double used = -1;         ///< sandbox_record::last_used of what is kept; -1: nothing is, with this epoch
     double taken = 0;         ///< when it was kept, seconds since 1970
+    std::string etag{};       ///< of the manifest that the bucket has of it; empty: not known
     bool released = false;    ///< others may take the sandbox without asking: this server has ended
-    stored_folder workspace{};
+    stored_folder files{};
     std::map<std::string, stored_folder> snapshots{};  ///< by handle
+    stored_folder calls{};                             ///< as call_records has them
 
     std::vector<std::string> ids() const;  ///< of all chunks, each once
 };
@@ -52,7 +54,8 @@ bool is_released(const snapshots::snapshot_manifest& manifest, std::uint64_t epo
 /// Throws bad_snapshot: the manifest has no record as manifest_of() makes it.
 stored_record record_in(const snapshots::snapshot_manifest& manifest);
 
-/// The same of the snapshots that the sandbox has.
+/// The same of the snapshots that the sandbox has, and of its calls.
 std::map<std::string, stored_folder> snapshots_in(const snapshots::snapshot_manifest& manifest);
+stored_folder calls_in(const snapshots::snapshot_manifest& manifest);
 
 }  // namespace cmcp

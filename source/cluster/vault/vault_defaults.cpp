@@ -93,6 +93,8 @@ awaitable<> sandbox_vault::adopt(std::string handle)
         co_await claim_default(handle);
     } catch (const sandbox_error& failure) {
         problem = failure.what();
+    } catch (const owners_away& failure) {
+        problem = failure.what();
     }
     if (!problem.empty()) log::warning("sandbox_not_adopted", {{"sandbox", handle}, {"reason", problem}});
 }
@@ -152,22 +154,27 @@ awaitable<bool> sandbox_vault::brings_back(sandbox_record record, std::uint64_t 
 
 bool sandbox_vault::may_begin_unclaimed(const std::string& handle) const
 {
-    return !claims_.contains(handle) && (read_claims_ || config_.cluster_members.empty());
+    return !claims_.contains(handle) && (read_claims_ || is_alone());
 }
 
 awaitable<> sandbox_vault::claim_default(std::string handle)
 {
     const auto& own = sandboxes_.handles().node();
     if (deleted_.contains(handle)) co_await forget_deleted_one(handle);
-    auto owner = co_await bucket_.owner_of(handle);
-    sandbox_claim first{1, own};
+    auto owner = co_await owner_of(handle);
     const bool is_free = owner.epoch == 0;
-    if (is_free) owner = co_await claim_or_owner(handle, std::move(first));
+    // etcd may have lost what it had.
+    if (is_free && !is_alone()) {
+        const auto kept = co_await bucket_.newest_epoch(handle);
+        owner.epoch = kept.value_or(0);
+    }
+    const bool is_new = owner.epoch == 0;
+    if (is_free) owner = co_await claim_or_owner(handle, own, std::move(owner), false);
     claims_[handle] = owner;
     if (owner.node != own)
         throw sandbox_error("NodeUnreachable",
                             "The default sandbox is at the server " + owner.node + ". Call again in a moment.");
-    if (is_free)
+    if (is_new)
         co_await begins_empty(std::move(handle), owner.epoch);
     else
         co_await bring_newest(std::move(handle), owner.epoch);
@@ -187,6 +194,8 @@ awaitable<> sandbox_vault::begin_default(std::string handle)
         if (problem.empty()) co_await claim_default(handle);
     } catch (const object_store_error& failure) {
         problem = failure.what();
+    } catch (const owners_away& failure) {
+        throw sandbox_error("NodeCutOff", failure.what());
     } catch (const snapshots::bad_snapshot& failure) {
         throw sandbox_error("SnapshotStoreError", failure.what());
     }

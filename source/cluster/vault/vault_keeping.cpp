@@ -1,6 +1,7 @@
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "posix/bytes.hpp"
+#include "sandboxes/call_records.hpp"
 #include "snapshots/snapshot_stopped.hpp"
 #include "snapshots/snapshot_writer.hpp"
 #include "vault/sandbox_vault.hpp"
@@ -64,10 +65,12 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, stored_state& sta
 {
     const auto ids = state.ids();
     std::set<std::string> known(ids.begin(), ids.end());
+    const auto began = std::chrono::system_clock::now();
     const auto copy = co_await copy_of(record);
     std::optional<sandbox_error> refused;
     try {
-        state.workspace = co_await put_folder(copy, record, state.epoch, known);
+        co_await keep_calls(record, began, state, known);
+        state.files = co_await put_folder(copy, record, state.epoch, known);
         std::map<std::string, stored_folder> all;
         for (const auto& each : sandboxes_.store().snapshots(record.id)) {
             const auto before = state.snapshots.find(each.id);
@@ -94,6 +97,26 @@ awaitable<> sandbox_vault::keep_content(sandbox_record record, stored_state& sta
     if (refused) throw sandbox_error(*refused);
 }
 
+// Read after the files, so that all calls whose changes they may have are known.
+awaitable<> sandbox_vault::keep_calls(sandbox_record of, std::chrono::system_clock::time_point files_began,
+                                      stored_state& state, std::set<std::string>& known)
+{
+    state.calls = {};
+    const auto passing = co_await make_passing();
+    auto copy = [records = call_records(sandboxes_.places().folder(of.id)), passing, files_began] {
+        records.copy(passing, files_began);
+        return !fs::is_empty(passing);
+    };
+    const bool has_any = co_await pool_.run(blocking_pool::server, std::move(copy));
+    try {
+        if (has_any) state.calls = co_await put_folder(passing, of, state.epoch, known);
+    } catch (...) {
+        sandboxes_.remove_soon(of.owner, passing);
+        throw;
+    }
+    sandboxes_.remove_soon(of.owner, passing);
+}
+
 // Long outputs that results name stay with their server.
 awaitable<fs::path> sandbox_vault::copy_of(sandbox_record record)
 {
@@ -113,17 +136,19 @@ stored_record sandbox_vault::record_of(const sandbox_record& about)
     return {about, sandboxes_.store().packages(about.id), sandboxes_.store().snapshots(about.id)};
 }
 
-awaitable<> sandbox_vault::put_manifest(sandbox_record record, const stored_state& state)
+awaitable<std::string> sandbox_vault::put_manifest(sandbox_record record, const stored_state& state)
 {
     auto manifest = manifest_of(record_of(record), state, sandboxes_.handles().node());
-    co_await bucket_.put(std::move(manifest));
+    auto etag = co_await bucket_.put(std::move(manifest));
+    co_return etag;
 }
 
 awaitable<> sandbox_vault::note_kept(std::string id, stored_state state)
 {
     auto write = [folder = sandboxes_.places().folder(id), state] { write_kept(folder, state); };
     co_await pool_.run(blocking_pool::server, std::move(write));
-    state.workspace = {};
+    state.files = {};
+    state.calls = {};
     state.snapshots.clear();
     known_[id] = std::move(state);
 }
@@ -136,23 +161,24 @@ awaitable<> sandbox_vault::remove_old(std::string id, std::uint64_t epoch, std::
         if (!std::ranges::binary_search(kept, each)) co_await bucket_.remove_chunk(id, epoch, each);
 }
 
-// A server that claimed it and found this one alive has claimed it for this one again: what was kept is of before.
+// A default sandbox that was used while nobody could be asked is claimed now. What was kept under an older claim of
+// this server is of before.
 awaitable<bool> sandbox_vault::is_still_own(sandbox_record record, stored_state& state)
 {
-    auto owner = co_await bucket_.owner_of(record.id);
-    if (owner.epoch == 0 && is_default(record.id)) {
-        sandbox_claim first{1, sandboxes_.handles().node()};
-        owner = co_await claim_or_owner(record.id, std::move(first));
-    }
+    if (is_alone() && state.used >= 0) co_return true;
+    auto owner = co_await owner_of(record.id);
+    const auto& here = sandboxes_.handles().node();
+    if (owner.epoch == 0 && is_default(record.id))
+        owner = co_await claim_or_owner(record.id, here, std::move(owner), false);
     if (owner.epoch <= state.epoch) co_return true;
-    const bool own = owner.node == sandboxes_.handles().node();
+    const bool own = owner.node == here;
     bool is_brought = own && state.epoch == 0 && is_default(record.id);
     if (is_brought) is_brought = co_await brings_back(record, owner.epoch);
     if (is_brought) co_return false;
     if (own)
         state = stored_state{.epoch = owner.epoch, .released = state.released};
     else
-        co_await give_up(std::move(record), owner);
+        co_await lose(std::move(record), owner);
     co_return own;
 }
 
@@ -162,15 +188,13 @@ awaitable<> sandbox_vault::keep_in_turn(std::string id, bool release)
     co_await keep_now(std::move(id), release);
 }
 
-// A sandbox that was released is used again only when nobody has claimed it after its manifest was put.
 awaitable<> sandbox_vault::keep_now(std::string id, bool release)
 {
     const auto record = find_here(id);
     if (!record || record->passing) co_return;
     auto state = co_await state_of(id);
-    const bool takes_back = state.released && !release;
     if (record->last_used <= state.used && state.released == release) co_return;
-    bool own = co_await is_still_own(*record, state);
+    const bool own = co_await is_still_own(*record, state);
     if (!own) co_return;
     const bool is_new = record->last_used > state.used;
     const auto old = state.ids();
@@ -183,16 +207,27 @@ awaitable<> sandbox_vault::keep_now(std::string id, bool release)
         state.used = busy ? record->last_used - before_last_use : record->last_used;
     }
     state.released = release;
-    co_await put_manifest(*record, state);
-    if (takes_back) own = co_await is_still_own(*record, state);
-    if (!own) co_return;
+    auto etag = co_await put_manifest(*record, state);
+    state.etag = std::move(etag);
     co_await note_kept(id, state);
     co_await remove_old(id, state.epoch, old, state);
-    if (first) co_await bucket_.forget(id, state.epoch, false);
+    if (first) co_await bucket_.forget(id, state.epoch);
     count("kept");
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(event::clock::now() - began);
     log::info("sandbox_kept",
-              {{"sandbox", id}, {"bytes", state.workspace.bytes}, {"released", release}, {"ms", took.count()}});
+              {{"sandbox", id}, {"bytes", state.files.bytes}, {"released", release}, {"ms", took.count()}});
+}
+
+awaitable<> sandbox_vault::lose(sandbox_record record, sandbox_claim owner)
+{
+    lost_[record.owner] = event::clock::now();
+    return give_up(std::move(record), std::move(owner));
+}
+
+bool sandbox_vault::has_lost(const std::string& principal, event::clock::time_point since) const
+{
+    const auto last = lost_.find(principal);
+    return last != lost_.end() && last->second >= since;
 }
 
 awaitable<> sandbox_vault::give_up(sandbox_record record, sandbox_claim owner)
@@ -243,7 +278,7 @@ awaitable<> sandbox_vault::let_calls_in(std::string id)
     leaving_[id] = true;
 }
 
-awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
+awaitable<> sandbox_vault::hand_over(std::string id, std::string to, take_question take)
 {
     const auto mine = co_await turns_.take(id);
     const auto record = find_here(id);
@@ -260,30 +295,31 @@ awaitable<> sandbox_vault::hand_over(std::string id, take_question take)
     co_await let_calls_in(id);
     std::optional<sandbox_error> refused;
     try {
-        co_await hand_over_in_turn(*record, std::move(take));
+        co_await hand_over_in_turn(*record, std::move(to), std::move(take));
     } catch (const object_store_error& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
+    } catch (const owners_away& failure) {
+        refused.emplace("NodeCutOff", failure.what());
     }
     if (refused) throw sandbox_error(*refused);
 }
 
-awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, take_question take)
+// From the claim on the other server is the owner, and brings the sandbox by itself, whatever it answers.
+awaitable<> sandbox_vault::hand_over_in_turn(sandbox_record record, std::string to, take_question take)
 {
     sandbox_error why("StateError", "The sandbox moves to another server.");
     if (record.status == "running") co_await sandboxes_.end_processes(record, std::move(why));
     co_await keep_now(record.id, true);
-    const bool is_taken = co_await take();
-    if (!is_taken) log::warning("sandbox_not_moved", {{"sandbox", record.id}});
-    auto work = end_hand_over(std::move(record));
+    if (!find_here(record.id)) co_return;
+    auto before = co_await owner_of(record.id);
+    const bool is_given = co_await owners_->claim(record.id, to, std::move(before), false);
+    auto owner = co_await owner_of(record.id);
+    if (!is_given && owner.node == sandboxes_.handles().node())
+        throw sandbox_error("NodeUnreachable", "The sandbox " + record.id + " was claimed meanwhile.");
+    auto work = give_up(record, std::move(owner));
     co_await uncancelled(std::move(work));
-}
-
-// The claim decides, whatever was answered.
-awaitable<> sandbox_vault::end_hand_over(sandbox_record record)
-{
-    co_await keep_now(record.id, false);
-    if (find_here(record.id))
-        throw sandbox_error("NodeUnreachable", "The other server did not take the sandbox " + record.id + ".");
+    const bool is_taken = co_await take();
+    if (!is_taken) log::warning("sandbox_not_taken", {{"sandbox", record.id}, {"by", to}});
 }
 
 }  // namespace cmcp

@@ -2,6 +2,7 @@
 #include "async/uncancelled.hpp"
 #include "log/log.hpp"
 #include "posix/bytes.hpp"
+#include "sandboxes/call_records.hpp"
 #include "sealing/bad_snapshot.hpp"
 #include "snapshots/snapshot_reader.hpp"
 #include "snapshots/snapshot_stopped.hpp"
@@ -38,8 +39,12 @@ std::string moment(std::int64_t seconds)
     return utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M:%S UTC");
 }
 
-std::string note_of(const snapshots::snapshot_manifest& manifest)
+std::string note_of(const snapshots::snapshot_manifest& manifest, const std::string& own_node)
 {
+    if (manifest.node == own_node)
+        return "The sandbox was brought back as it was kept at " + moment(manifest.taken) +
+               ", because what this server had of it was older or lost: later changes are lost, its /tmp is empty, and "
+               "what ran in it and its jobs are gone.";
     if (is_released(manifest, manifest.epoch))
         return "The sandbox has moved to another server: its files are all there, its /tmp is empty, and what ran in "
                "it and its jobs are gone.";
@@ -64,18 +69,6 @@ void read_folder(const snapshots::snapshot_manifest& of, const stored_folder& fo
 /// The bucket has no snapshot of the sandbox.
 struct sandbox_vault::nothing_kept {};
 
-/// The newest snapshot, and whether its owner serves the sandbox no more: it has released it, or is gone.
-struct sandbox_vault::kept_sandbox {
-    std::optional<snapshots::snapshot_manifest> newest{};  ///< none: a default one of which nothing was kept yet
-    std::optional<bool> is_free = true;
-};
-
-/// The owner after a claim of this server, and the snapshot where that is this server itself.
-struct sandbox_vault::taken_sandbox {
-    sandbox_claim owner;
-    std::optional<snapshots::snapshot_manifest> newest{};
-};
-
 awaitable<fs::path> sandbox_vault::make_passing()
 {
     auto make = [places = sandboxes_.places()] { return places.make_passing(); };
@@ -96,14 +89,16 @@ awaitable<> sandbox_vault::make_folders(snapshots::snapshot_manifest manifest, s
 {
     const stored_folder files{manifest.chunks, manifest.bytes};
     auto all = snapshots_in(manifest);
-    auto read = [manifest, record, files, all, passing, state, places = sandboxes_.places(), sealer = bucket_.sealer(),
-                 stop = stop_.get_token()] {
+    auto read = [manifest, record, files, all, calls = calls_in(manifest), passing, state, places = sandboxes_.places(),
+                 sealer = bucket_.sealer(), stop = stop_.get_token()] {
         const auto fresh = passing / "sandbox";
         make_private_folder(fresh);
         read_folder(manifest, files, sealer, passing, fresh / "workspace", stop);
         if (!all.empty()) make_private_folder(fresh / "snapshots");
         for (const auto& [id, folder] : all)
             read_folder(manifest, folder, sealer, passing, fresh / "snapshots" / id, stop);
+        if (!calls.chunks.empty())
+            read_folder(manifest, calls, sealer, passing, fresh / call_records::folder_name, stop);
         write_kept(fresh, state);
         places.take(record, fresh);
     };
@@ -132,8 +127,9 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
         record.about.home = sandboxes_.homes().of(owner);
     }
     stored_state kept;
-    kept.workspace.chunks = manifest.chunks;
+    kept.files.chunks = manifest.chunks;
     kept.snapshots = snapshots_in(manifest);
+    kept.calls = calls_in(manifest);
     const auto passing = co_await make_passing();
     std::vector<passing_chunk> all;
     for (auto& id : kept.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
@@ -154,7 +150,7 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
     if (!problem.empty()) throw sandbox_error("SnapshotStoreError", "It could not be brought here: " + problem);
     add_record(record);
     known_[manifest.handle] = state;
-    tell_next(manifest.handle, note_of(manifest));
+    tell_next(manifest.handle, note_of(manifest, sandboxes_.handles().node()));
     count("brought");
     log::info("sandbox_brought", {{"sandbox", manifest.handle},
                                   {"from", manifest.node},
@@ -162,65 +158,39 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
                                   {"bytes", manifest.bytes}});
 }
 
-awaitable<sandbox_vault::kept_sandbox> sandbox_vault::look_at(std::string handle, sandbox_claim owner,
-                                                              gone_question is_gone)
-{
-    kept_sandbox kept;
-    kept.newest = co_await bucket_.newest(handle);
-    if (!kept.newest && !is_default(handle)) throw nothing_kept();
-    if (!kept.newest || !is_released(*kept.newest, owner.epoch)) kept.is_free = co_await is_gone(owner.node);
-    co_return kept;
-}
-
-// A server that ends releases one sandbox after the other, so the manifest is looked at again while others vote. A
-// server that still answers may be asked again soon.
-awaitable<bool> sandbox_vault::comes_free(std::string handle, sandbox_claim owner, gone_question is_gone)
+// A server that was killed stays registered for the rest of its lease. One that is still there may be asked again soon.
+awaitable<bool> sandbox_vault::comes_free(std::string node, gone_question is_gone)
 {
     const auto until = event::clock::now() + patience_with_owner;
-    std::optional<bool> is_free;
+    std::optional<bool> gone;
     do {
-        const auto kept = co_await look_at(handle, owner, is_gone);
-        is_free = kept.is_free;
-    } while (!is_free && event::clock::now() < until);
-    if (is_free.value_or(false)) co_return true;
+        gone = co_await is_gone(node);
+    } while (!gone && event::clock::now() < until);
+    if (gone.value_or(false)) co_return true;
     co_await pause_for(before_next_question);
     co_return false;
 }
 
-awaitable<sandbox_claim> sandbox_vault::claim_or_owner(std::string handle, sandbox_claim wanted)
+// The claim holds only where no server of the owner's name is registered then, so nobody serves the sandbox meanwhile.
+// Where a server has what the sandbox needs and this one has not, that one brings it.
+awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_claim before)
 {
-    const bool first = co_await bucket_.claim(handle, wanted);
-    if (!first) wanted = co_await bucket_.owner_of(handle);
-    claims_[handle] = wanted;
-    co_return wanted;
-}
-
-// The owner may have come back, or have taken back what it had released, while the claim was on its way. It looks for
-// claims after that, and this server looks at the owner after its claim, so one of them sees the other. The snapshot is
-// that of this look, because the storage may be slow and somebody waits.
-awaitable<sandbox_vault::taken_sandbox> sandbox_vault::take_over(std::string handle, sandbox_claim before,
-                                                                 gone_question is_gone)
-{
-    const auto& own = sandboxes_.handles().node();
-    sandbox_claim wanted{before.epoch + 1, own};
-    taken_sandbox taken{before};
-    taken.owner = co_await claim_or_owner(handle, wanted);
-    if (taken.owner.node != own) co_return taken;
-    auto kept = co_await look_at(handle, before, std::move(is_gone));
-    if (kept.is_free.value_or(false)) {
-        taken.newest = std::move(kept.newest);
-        co_return taken;
-    }
-    wanted = {taken.owner.epoch + 1, before.node};
-    taken.owner = co_await claim_or_owner(handle, wanted);
-    co_return taken;
+    const auto kept = co_await bucket_.newest(handle);
+    if (!kept && !is_default(handle)) throw nothing_kept();
+    if (kept) before.epoch = std::max(before.epoch, kept->epoch);  // etcd may have lost what it had
+    std::string to;
+    if (kept && place_of_) to = place_of_(record_in(*kept).about);
+    if (to.empty()) to = sandboxes_.handles().node();
+    const bool is_gone = true;
+    auto owner = co_await claim_or_owner(std::move(handle), std::move(to), std::move(before), is_gone);
+    co_return owner;
 }
 
 awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::string node, gone_question is_gone)
 {
     const auto& own = sandboxes_.handles().node();
     if (find_here(handle)) co_return own;
-    auto owner = co_await bucket_.owner_of(handle);
+    auto owner = co_await owner_of(handle);
     if (owner.epoch == 0)
         claims_.erase(handle);  // it was deleted
     else
@@ -228,25 +198,23 @@ awaitable<std::string> sandbox_vault::find_in_turn(std::string handle, std::stri
     // Its snapshot is there until the bucket has forgotten it.
     if (owner.node == own && (deleted_.contains(handle) || is_being_deleted(sandboxes_.store(), handle)))
         throw nothing_kept();
-    taken_sandbox taken{owner};
     if (owner.node != own) {
         if (owner.node != node) co_return owner.node;
-        const bool free = co_await comes_free(handle, owner, is_gone);
+        const bool free = co_await comes_free(node, std::move(is_gone));
         if (!free) co_return node;
-        taken = co_await take_over(handle, owner, std::move(is_gone));
-        if (taken.owner.node != own) co_return taken.owner.node;
+        owner = co_await take_over(handle, std::move(owner));
+        if (owner.node != own) co_return owner.node;
     }
-    co_await bring_newest(std::move(handle), taken.owner.epoch, std::move(taken.newest));
+    co_await bring_newest(std::move(handle), owner.epoch);
     co_return own;
 }
 
 // A caller always has a default sandbox, so one of which nothing was kept begins anew.
-awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch,
-                                        std::optional<snapshots::snapshot_manifest> manifest)
+awaitable<> sandbox_vault::bring_newest(std::string handle, std::uint64_t epoch)
 {
     const bool is_here = co_await begins_with_files(handle, epoch);
     if (is_here) co_return;
-    if (!manifest) manifest = co_await bucket_.newest(handle);
+    auto manifest = co_await bucket_.newest(handle);
     if (!manifest) {
         const bool begun = co_await begins_empty(std::move(handle), epoch);
         if (!begun) throw nothing_kept();
@@ -267,6 +235,8 @@ awaitable<std::string> sandbox_vault::find(std::string handle, std::string node,
         place.clear();
     } catch (const object_store_error& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
+    } catch (const owners_away& failure) {
+        refused.emplace("NodeCutOff", failure.what());
     } catch (const snapshots::bad_snapshot& failure) {
         refused.emplace("SnapshotStoreError", failure.what());
     }
@@ -278,13 +248,66 @@ awaitable<std::string> sandbox_vault::find(std::string handle, std::string node,
 awaitable<> sandbox_vault::bring_lost()
 {
     const auto& own = sandboxes_.handles().node();
-    const auto all = co_await bucket_.kept_of(own);
-    for (const auto& handle : all) {
+    const auto all = co_await bucket_.newest_of(own);
+    for (const auto& [handle, snapshot] : all) {
         const auto claim = claims_.find(handle);
         if (deleted_.contains(handle) || (claim != claims_.end() && claim->second.node != own)) continue;
+        const auto known = known_.find(handle);
+        const bool is_older = claim == claims_.end() && known != known_.end() && known->second.epoch < snapshot.epoch;
+        if (is_older && !is_alone()) co_await claim_by_storage(handle);
         co_await bring_quietly(handle);
     }
     looked_for_lost_ = true;
+}
+
+// What is here may come from a backup or from the image of a machine that was set back, and the bucket has what was
+// kept later. Each manifest has an ETag of its own, so a list tells which ones this server has not written last.
+awaitable<> sandbox_vault::bring_newer()
+{
+    const std::string_view default_ones = "home";
+    for (const auto& of : {sandboxes_.handles().node(), std::string(default_ones)}) {
+        const bool has_any = std::ranges::any_of(
+            known_, [&](const auto& each) { return is_default(each.first) == (of == default_ones); });
+        if (!has_any) continue;
+        const auto all = co_await bucket_.newest_of(of);
+        for (const auto& [handle, snapshot] : all) {
+            const auto known = known_.find(handle);
+            if (known == known_.end() || known->second.epoch != snapshot.epoch) continue;
+            const bool is_own = !snapshot.etag.empty() && snapshot.etag == known->second.etag;
+            if (!is_own) co_await bring_newer_one(handle);
+        }
+    }
+    looked_for_newer_ = true;
+}
+
+// A server that ended before it noted what it had kept has newer files than the bucket, or the same.
+awaitable<> sandbox_vault::bring_newer_one(std::string handle)
+{
+    const auto mine = co_await turns_.take(handle);
+    const auto here = find_here(handle);
+    if (!here || here->passing) co_return;
+    auto manifest = co_await bucket_.newest(handle);
+    if (!manifest || record_in(*manifest).about.last_used <= here->last_used) co_return;
+    const auto epoch = known_[handle].epoch;
+    log::warning("sandbox_older_than_kept", {{"sandbox", handle}, {"kept", moment(manifest->taken)}});
+    known_.erase(handle);
+    auto work = sandboxes_.give_up(*here);
+    co_await uncancelled(std::move(work));
+    auto bringing = bring(*std::move(manifest), epoch);
+    co_await uncancelled(std::move(bringing));
+}
+
+awaitable<> sandbox_vault::bring_newer_quietly()
+{
+    std::string problem;
+    try {
+        co_await bring_newer();
+    } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const std::runtime_error& failure) {
+        problem = failure.what();
+    }
+    if (!problem.empty()) log::warning("snapshots_not_compared", {{"reason", problem}});
 }
 
 // Claimed by this server, which could not bring it then.

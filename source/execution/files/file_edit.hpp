@@ -25,8 +25,8 @@ struct edited_file {
     std::size_t replaced = 0;
     std::string diff;  ///< as unified_diff()
 
-    /// Takes the place of the file that was read; throws file_changed when that one has changed.
-    void publish() const { file->publish_in_place_of(read); }
+    /// Replaces the file that was read; throws file_changed when that one has changed.
+    void publish() const { file->publish_over(read); }
 };
 
 /// Reads a file and writes it anew with its edits; its mode, encoding and line endings stay. Blocks on the disk. Throws

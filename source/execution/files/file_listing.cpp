@@ -4,6 +4,7 @@
 #include "files/folder_reader.hpp"
 #include "files/glob.hpp"
 #include "text/encodings.hpp"
+#include "text/folder_names.hpp"
 
 #include <fcntl.h>
 
@@ -54,6 +55,8 @@ public:
           pattern_(request_.pattern.empty() ? "*" : request_.pattern),
           base_(path_.display())
     {
+        without_noise_ = request_.without_noise && !request_.pattern.starts_with('.') &&
+                         request_.pattern.find("/.") == std::string::npos;
         recursive_ = request_.recursive || (!request_.pattern.empty() && pattern_.is_deep());
         if (!request_.cursor.empty()) after_ = base64_decode(request_.cursor);
         if (!request_.cursor.empty() && !after_)
@@ -115,6 +118,10 @@ private:
         const bool shown_before = after_ && !comes_before(*after_, path);
         // The entries of a folder come after it, so the page before may have ended between the two.
         if (shown_before && path != *after_ && !after_->starts_with(path + '/')) return;
+        if (without_noise_ && is_noise_in_lists(item.name)) {
+            if (recursive_ || request_.pattern.empty()) ++page_.left_out;
+            return;
+        }
         if (!shown_before && wanted(path)) show(top.reader.descriptor(), path, item.name);
         if (recursive_ && !full_ && (item.type == DT_DIR || item.type == DT_UNKNOWN)) descend(top, path, item.name);
     }
@@ -157,6 +164,7 @@ private:
     glob pattern_;
     std::string base_;
     bool recursive_ = false;
+    bool without_noise_ = false;
     std::optional<std::string> after_;
     std::vector<level> levels_;
     file_page page_;

@@ -23,7 +23,7 @@ struct file_read_request {
     std::string encoding = "utf-8";        ///< or base64, or a name of files/text_encoding.hpp
     std::uint64_t offset = 0;              ///< bytes
     std::optional<std::uint64_t> limit{};  ///< bytes; without it the whole file is meant
-    std::optional<std::uint64_t> line{};   ///< the first line, from 1, in place of offset
+    std::optional<std::uint64_t> line{};   ///< the first line, from 1, instead of offset
     std::optional<std::uint64_t> lines{};  ///< at most so many
 };
 
@@ -63,6 +63,7 @@ struct file_list_request {
     std::string cursor{};                           ///< next_cursor of the page before; empty: the first page
     std::size_t page_bytes = 200'000;               ///< about so much JSON a page
     std::function<bool(const file_entry&)> fits{};  ///< empty: all entries
+    bool without_noise = false;                     ///< is_noise_in_lists(), which the page counts
 };
 
 struct file_page {
@@ -70,7 +71,8 @@ struct file_page {
     std::string next_cursor;          ///< empty: this was the last page
     bool depth_limited = false;       ///< folders too deep to go into were left out
     bool count_limited = false;       ///< so many entries that some were not looked at
-    std::string closed_folder;        ///< the first that its permissions kept from being looked into; empty: none
+    std::size_t left_out = 0;         ///< folders, as without_noise asks
+    std::string closed_folder;        ///< the first that its permissions did not let be read; empty: none
 };
 
 // Each works beneath `root`, blocks on the disk only and throws file_error. Those that change a workspace act on the
@@ -93,7 +95,7 @@ using found_folder = std::function<std::filesystem::path()>;
 /// The same as long work: there may be very many names, and a pattern that takes long for each.
 sliced_work<file_page> list_folder(found_folder folder, file_list_request request);
 
-/// Atomic: the new file takes the place of the old one (whose mode it keeps) in one step. Folders that are missing are
+/// Atomic: the new file replaces the old one (whose mode it keeps) in one step. Folders that are missing are
 /// made. Refused: folders, FIFOs, sockets, devices, links that lead out of the root, files that are read-only.
 void write_file(const file_root& root, const file_policy& policy, const file_write_request& request);
 

@@ -18,7 +18,7 @@ std::string sentence_for(int error)
 {
     switch (error) {
         case EXDEV:
-            return "leads out of the workspace; only files inside it can be used.";
+            return "leads outside of the working folder; only files inside it can be used.";
         case ELOOP:
             return "goes through symbolic links that lead nowhere; name the file itself.";
         case ENOTDIR:
@@ -57,6 +57,43 @@ bool names_other_home(std::string_view path)
     return std::ranges::all_of(user, is_of_name);
 }
 
+// Where the path begins behind "scheme://"; 0: it is no URI. A path that begins so would name a folder "scheme:", which
+// nobody means; "./file://x" does.
+std::size_t end_of_scheme(std::string_view text)
+{
+    const auto end = text.find("://");
+    const auto is_of_scheme = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' ||
+               c == '.';
+    };
+    if (end == 0 || end == std::string_view::npos) return 0;
+    return std::ranges::all_of(text.substr(0, end), is_of_scheme) ? end + 3 : 0;
+}
+
+bool is_of_windows(std::string_view text)
+{
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    return text.size() > 2 && is_letter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/');
+}
+
+// The path of file:///path as it is; nothing is decoded.
+std::string_view without_scheme(const std::string& name, std::string_view text)
+{
+    if (is_of_windows(text))
+        throw file_error(name + ' ' + quote_path(text) +
+                         " is a path of Windows; paths here are below the working folder, as in \"notes/a.txt\".");
+    const auto begin = end_of_scheme(text);
+    if (begin == 0) return text;
+    const auto path = text.substr(begin);
+    if (text.starts_with("file:///") && path.find('%') == std::string_view::npos) return path;
+    if (text.starts_with("sandbox://"))
+        throw file_error(name + ' ' + quote_path(text) + " is the link to a file; give its path, " +
+                         quote_path(path.substr(std::min(path.find('/') + 1, path.size()))) +
+                         ", and the sandbox as sandbox_id.");
+    throw file_error(name + ' ' + quote_path(text) +
+                     " is an address, not a path; give a path relative to the working folder, as in \"notes/a.txt\".");
+}
+
 }  // namespace
 
 std::string_view below_home(std::string_view path)
@@ -74,7 +111,7 @@ std::string quote_path(std::string_view path)
 file_path::file_path(std::string_view field, std::string_view text) : field_(field), text_(text)
 {
     const std::string name(field);
-    if (text.empty()) throw file_error(name + " is empty; give a path relative to the workspace.");
+    if (text.empty()) throw file_error(name + " is empty; give a path relative to the working folder.");
     if (text.size() > longest_given_path) throw file_error(name + " is longer than 4096 bytes; give a shorter path.");
     if (text.find('\0') != std::string_view::npos) throw file_error(name + " holds a NUL character; leave it out.");
     if (valid_utf8_length(text) != text.size()) throw file_error(name + " is not valid UTF-8.");
@@ -82,7 +119,7 @@ file_path::file_path(std::string_view field, std::string_view text) : field_(fie
         throw file_error(name + ' ' + quote_path(text) +
                          " names another user's home folder, which there is not; \"~/\" is the home folder, and \"./" +
                          quote_path(text).substr(1) + " a folder of that name.");
-    text = below_home(text);
+    text = below_home(without_scheme(name, text));
     const auto begin = text.find_first_not_of('/');
     relative_ = begin == std::string_view::npos ? "." : text.substr(begin);
 }
@@ -131,7 +168,7 @@ void file_path::fail(int error) const
     std::string sentence = of_server ? " does not exist in the server's SANDBOX_UPLOAD_FOLDER; ask who runs the server "
                                        "for its name, or send the bytes in content."
                                      : " does not exist; file_list shows what does.";
-    if (absolute() && !of_server) sentence += " A leading / means the root of the workspace.";
+    if (absolute() && !of_server) sentence += " A leading / means the root of the working folder.";
     throw file_missing(field_ + ' ' + quote_path(text_) + sentence);
 }
 

@@ -6,11 +6,12 @@
 namespace cmcp {
 
 /// A path that a caller gave, as text for the kernel: nothing is decoded, expanded or cleaned, so that only the kernel
-/// decides what it means. Paths are relative to the workspace; leading slashes mean its root, and so does "~", because
-/// HOME is there for the programs that run in it.
+/// decides what it means. Paths are relative to the working folder of a sandbox, which leading slashes mean, too, and
+/// so does "~", because HOME is there for the programs that run in it; "file:///a" is "/a".
 class file_path {
 public:
-    /// Throws file_error that names `field`: empty, NUL, longer than 4096 bytes, not UTF-8.
+    /// Throws file_error that names `field`: empty, NUL, longer than 4096 bytes, not UTF-8, another URI, a path of
+    /// Windows ("C:\\a").
     file_path(std::string_view field, std::string_view text);
 
     const std::string& field() const { return field_; }

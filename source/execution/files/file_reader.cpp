@@ -144,13 +144,13 @@ file_content read_file(const file_root& root, const file_policy& policy, const f
     auto bytes = read_at(file.get(), request.offset, bytes_to_read(policy, request, reply.size));
     if (!bytes) path.fail(errno);
     const std::uint64_t got = bytes->size();
-    const std::uint64_t taken = decode_into(reply, path, request, std::move(*bytes));
-    const std::uint64_t end = request.offset + taken;
+    const std::uint64_t decoded = decode_into(reply, path, request, std::move(*bytes));
+    const std::uint64_t end = request.offset + decoded;
     const bool to_the_end = request.offset + got >= reply.size;
-    if (taken < got && to_the_end)
+    if (decoded < got && to_the_end)
         throw file_not_text("path " + quote_path(request.path) +
                             " ends within a character; read it with encoding \"base64\".");
-    if (taken == 0 && got > 0) throw file_error("limit is too small for one character; ask for at least 4 bytes.");
+    if (decoded == 0 && got > 0) throw file_error("limit is too small for one character; ask for at least 4 bytes.");
     // A file that was cut short meanwhile has no more bytes, although its size said so.
     if (end < reply.size && (got > 0 || request.limit == std::uint64_t{0})) reply.next_offset = end;
     const auto feeds = std::count(reply.content.begin(), reply.content.end(), '\n');

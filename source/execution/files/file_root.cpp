@@ -17,7 +17,7 @@ namespace {
 
 constexpr int tries_while_renamed = 64;
 constexpr std::size_t most_new_folders = 64;
-constexpr int place_flags = O_PATH | O_DIRECTORY;
+constexpr int folder_flags = O_PATH | O_DIRECTORY;
 
 void require_regular(const file_path& path, const struct stat& status)
 {
@@ -33,9 +33,9 @@ struct stat status_of(const file_path& path, int fd)
     return status;
 }
 
-unique_fd open_place(const std::filesystem::path& folder)
+unique_fd open_root(const std::filesystem::path& folder)
 {
-    unique_fd opened(::open(folder.c_str(), place_flags | O_CLOEXEC));
+    unique_fd opened(::open(folder.c_str(), folder_flags | O_CLOEXEC));
     if (!opened) throw std::system_error(errno, std::generic_category(), folder.string());
     return opened;
 }
@@ -50,7 +50,7 @@ file_owner owner_of(int folder)
 }  // namespace
 
 file_root::file_root(const std::filesystem::path& folder)
-    : folder_(open_place(folder)), owner_(owner_of(folder_.get())), rights_(owner_)
+    : folder_(open_root(folder)), owner_(owner_of(folder_.get())), rights_(owner_)
 {
 }
 
@@ -91,14 +91,14 @@ unique_fd file_root::open_regular(const file_path& path) const
 
 unique_fd file_root::open_parent(const file_path& path) const
 {
-    unique_fd opened = open_beneath(descriptor(), path.parent(), place_flags);
+    unique_fd opened = open_beneath(descriptor(), path.parent(), folder_flags);
     if (!opened) path.fail(errno);
     return opened;
 }
 
 unique_fd file_root::make_parent(const file_path& path) const
 {
-    unique_fd parent = open_beneath(descriptor(), path.parent(), place_flags);
+    unique_fd parent = open_beneath(descriptor(), path.parent(), folder_flags);
     if (parent) return parent;
     if (errno != ENOENT) path.fail(errno);
     const std::string above = path.parent();
@@ -108,23 +108,23 @@ unique_fd file_root::make_parent(const file_path& path) const
         path.refuse("goes up by \"..\" from a folder that does not exist; write the path without it.");
 
     // Every step begins at the root again, because the new folder may have been swapped for a link.
-    parent = open_beneath(descriptor(), ".", place_flags);
-    std::string so_far;
+    parent = open_beneath(descriptor(), ".", folder_flags);
+    std::string partial_path;
     std::size_t new_folders = 0;
     for (const auto& name : names) {
-        const bool first = so_far.empty();
-        so_far.append(first ? "" : "/").append(name);
-        unique_fd next = open_beneath(descriptor(), so_far, place_flags);
+        const bool first = partial_path.empty();
+        partial_path.append(first ? "" : "/").append(name);
+        unique_fd next = open_beneath(descriptor(), partial_path, folder_flags);
         if (!next && errno == ENOENT) {
             if (first && path.absolute())
                 path.refuse(
-                    "begins with a folder that does not exist: a leading / means the root of the workspace. To "
+                    "begins with a folder that does not exist: a leading / means the root of the working folder. To "
                     "make the folder there, leave the leading / out.");
             if (++new_folders > most_new_folders)
                 path.refuse("needs more than 64 new folders; make some of them first.");
             // Where it fails, another process was faster, or opening the folder says why not.
             ::mkdirat(parent.get(), std::string(name).c_str(), 0755);
-            next = open_beneath(descriptor(), so_far, place_flags);
+            next = open_beneath(descriptor(), partial_path, folder_flags);
         }
         if (!next) path.fail(errno);
         parent = std::move(next);

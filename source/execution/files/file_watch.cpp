@@ -45,14 +45,14 @@ struct file_watch::state : std::enable_shared_from_this<file_watch::state> {
         int watch = -1;
         std::string name;
         std::function<void()> changed;
-        observers::iterator place;  // among those of the folder, as long as it is watched
+        observers::iterator entry;  // among those of the folder, as long as it is watched
 
         observer() = default;
         observer(const observer&) = delete;
         observer& operator=(const observer&) = delete;
         ~observer()
         {
-            if (const auto kept = owner.lock()) kept->forget(*this);
+            if (const auto alive = owner.lock()) alive->forget(*this);
         }
     };
 
@@ -99,7 +99,7 @@ std::shared_ptr<file_watch::state::observer> file_watch::state::add(std::string 
     added->watch = watch;
     added->name = std::move(name);
     added->changed = std::move(changed);
-    added->place = folders[watch].emplace(added->name, added);
+    added->entry = folders[watch].emplace(added->name, added);
     ++count;
     ++shares[added->principal];
     added->owner = weak_from_this();
@@ -112,7 +112,7 @@ void file_watch::state::forget(const observer& gone)
     if (--shares[gone.principal] == 0) shares.erase(gone.principal);
     const auto folder = folders.find(gone.watch);
     if (folder == folders.end()) return;
-    folder->second.erase(gone.place);
+    folder->second.erase(gone.entry);
     if (!folder->second.empty()) return;
     folders.erase(folder);
     ::inotify_rm_watch(inotify.native_handle(), gone.watch);

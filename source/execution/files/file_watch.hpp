@@ -9,7 +9,7 @@
 
 namespace cmcp {
 
-/// Tells when files change, whoever changes them (inotify(7)). Changes that follow within 50 ms are told once. Io
+/// Reports changes of files, whoever makes them (inotify(7)). Changes that follow within 50 ms are reported once. Io
 /// thread only.
 class file_watch {
 public:

@@ -200,9 +200,9 @@ bool glob::fits(const token& one, char32_t c)
     return std::any_of(one.ranges.begin(), one.ranges.end(), holds) != one.negated;
 }
 
-glob::places glob::places::later(unsigned by) const
+glob::positions glob::positions::later(unsigned by) const
 {
-    places moved;
+    positions moved;
     for (std::size_t i = 0; i < words_.size(); ++i) {
         moved.words_[i] = words_[i] << by;
         if (i > 0) moved.words_[i] |= words_[i - 1] >> (64 - by);
@@ -210,16 +210,16 @@ glob::places glob::places::later(unsigned by) const
     return moved;
 }
 
-glob::places glob::places::operator&(const places& other) const
+glob::positions glob::positions::operator&(const positions& other) const
 {
-    places both;
+    positions both;
     for (std::size_t i = 0; i < words_.size(); ++i) both.words_[i] = words_[i] & other.words_[i];
     return both;
 }
 
-glob::places glob::places::operator|(const places& other) const
+glob::positions glob::positions::operator|(const positions& other) const
 {
-    places any;
+    positions any;
     for (std::size_t i = 0; i < words_.size(); ++i) any.words_[i] = words_[i] | other.words_[i];
     return any;
 }
@@ -227,7 +227,7 @@ glob::places glob::places::operator|(const places& other) const
 void glob::prepare(alternative& one)
 {
     const auto slash = std::size_t{U'/'};
-    places any, slashes;
+    positions any, slashes;
     for (std::size_t i = 0; i < one.tokens.size(); ++i) {
         const kind what = one.tokens[i].what;
         (what == kind::any_run || what == kind::any_depth ? one.stars : one.others).add(i);
@@ -248,17 +248,17 @@ void glob::prepare(alternative& one)
             one.fitting[one.tokens[i].character].add(i);
 }
 
-glob::places glob::fitting(const alternative& one, char32_t c)
+glob::positions glob::fitting(const alternative& one, char32_t c)
 {
     if (c < one.fitting.size()) return one.fitting[c];
-    places all;
+    positions all;
     for (std::size_t i = 0; i < one.tokens.size(); ++i)
         if (fits(one.tokens[i], c)) all.add(i);
     return all;
 }
 
 // Takes the steps that need no character. Few of them stand behind each other.
-glob::places glob::spread(const alternative& one, places active)
+glob::positions glob::spread(const alternative& one, positions active)
 {
     for (;;) {
         const auto more =
@@ -268,10 +268,10 @@ glob::places glob::spread(const alternative& one, places active)
     }
 }
 
-// All possible places in the pattern are followed at once, so that many stars need no backtracking.
+// All possible positions in the pattern are followed at once, so that many stars need no backtracking.
 bool glob::matches(const alternative& one, const std::u32string& text)
 {
-    places active;
+    positions active;
     active.add(0);
     active = spread(one, active);
     for (const char32_t c : text) {

@@ -39,16 +39,16 @@ private:
         bool negated = false;
         std::vector<std::pair<char32_t, char32_t>> ranges{};
     };
-    /// A set of places in the tokens, which are at most 200 and a few.
-    class places {
+    /// A set of positions in the tokens, which are at most 200 and a few.
+    class positions {
     public:
-        void add(std::size_t place) { words_[place / 64] |= std::uint64_t{1} << (place % 64); }
-        bool has(std::size_t place) const { return (words_[place / 64] >> (place % 64) & 1) != 0; }
+        void add(std::size_t position) { words_[position / 64] |= std::uint64_t{1} << (position % 64); }
+        bool has(std::size_t position) const { return (words_[position / 64] >> (position % 64) & 1) != 0; }
         bool any() const { return (words_[0] | words_[1] | words_[2] | words_[3]) != 0; }
-        places later(unsigned by) const;  ///< each place moved on; `by` is less than 64
-        bool operator==(const places&) const = default;
-        places operator&(const places& other) const;
-        places operator|(const places& other) const;
+        positions later(unsigned by) const;  ///< each position moved on; `by` is less than 64
+        bool operator==(const positions&) const = default;
+        positions operator&(const positions& other) const;
+        positions operator|(const positions& other) const;
 
     private:
         std::array<std::uint64_t, 4> words_{};
@@ -56,11 +56,11 @@ private:
     struct alternative {
         std::vector<token> tokens;
         bool deep = false;
-        places stars;                     ///< stay where they are with a character
-        places others;                    ///< are passed by one
-        places empty;                     ///< may be left without a character
-        places skips;                     ///< may be passed with the star and the slash behind them
-        std::array<places, 128> fitting;  ///< for each character of ASCII
+        positions stars;                     ///< stay where they are with a character
+        positions others;                    ///< are passed by one
+        positions empty;                     ///< may be left without a character
+        positions skips;                     ///< may be passed with the star and the slash behind them
+        std::array<positions, 128> fitting;  ///< for each character of ASCII
     };
 
     static alternative read(std::string_view text);
@@ -68,8 +68,8 @@ private:
     static std::size_t add_set(alternative& into, const std::u32string& pattern, std::size_t at);
     static bool fits(const token& one, char32_t c);
     static void prepare(alternative& one);
-    static places fitting(const alternative& one, char32_t c);
-    static places spread(const alternative& one, places active);
+    static positions fitting(const alternative& one, char32_t c);
+    static positions spread(const alternative& one, positions active);
     static bool matches(const alternative& one, const std::u32string& text);
 
     std::vector<std::string> texts_;

@@ -73,7 +73,7 @@ void incoming_file::append(std::string_view bytes)
 }
 
 // Of two calls of this server that read the same file, the second one finds another file there.
-void incoming_file::publish_in_place_of(const struct stat& seen)
+void incoming_file::publish_over(const struct stat& seen)
 {
     static std::mutex one_at_a_time;
     const std::lock_guard turn(one_at_a_time);

@@ -24,10 +24,10 @@ public:
     ~incoming_file();
 
     void append(std::string_view bytes);  ///< throws file_error when the disk is full
-    void publish();                       ///< in the place of a file or link of that name; throws file_error
+    void publish();                       ///< replaces a file or link of that name; throws file_error
 
     /// The same, where the file of that name is still the one that `seen` is of, unchanged; throws file_changed.
-    void publish_in_place_of(const struct stat& seen);
+    void publish_over(const struct stat& seen);
     std::uint64_t size() const { return size_; }
 
     /// Bytes that a measurement of the folder does not find.

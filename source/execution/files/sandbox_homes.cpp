@@ -55,7 +55,7 @@ bool sandbox_homes::has_files(const std::filesystem::path& folder)
     return false;
 }
 
-bool sandbox_homes::is_kept_output(std::string_view path)
+bool sandbox_homes::is_stored_output(std::string_view path)
 {
     path.remove_prefix(path.rfind('/') + 1);
     return handle_maker::fits("out", path.substr(0, path.find('.')));

@@ -20,15 +20,15 @@ public:
     bool is_of_session(const caller& who) const { return per_session_ && !who.session.empty(); }
     static bool is_of_session(const std::string& home) { return home.starts_with("sessions/"); }
 
-    /// Whether the principal has files there, beside kept outputs.
+    /// Whether the principal has files there, beside stored outputs.
     bool is_used(const std::string& principal) const;
 
-    /// Where long outputs are kept, which are no files of the caller's.
+    /// Where long outputs are stored, which are no files of the caller's.
     static constexpr const char* outputs_folder = ".outputs";
     static bool has_files(const std::filesystem::path& folder);  ///< but those
 
-    /// Whether it is the path of an output whose name says which server of a cluster keeps it.
-    static bool is_kept_output(std::string_view path);
+    /// Whether it is the path of an output whose name says which server of a cluster stores it.
+    static bool is_stored_output(std::string_view path);
 
     /// All whose folder is here, which may be empty; but for those with a very long name.
     std::vector<std::string> principals() const;

@@ -9,7 +9,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t most_lines_told = 10;
+constexpr std::size_t most_lines_listed = 10;
 
 line_ending ending_of(std::string_view text)
 {
@@ -35,27 +35,28 @@ std::string with_ending(std::string_view text, line_ending wanted)
     return converted;
 }
 
-std::vector<std::size_t> places_of(std::string_view text, std::string_view wanted)
+std::vector<std::size_t> offsets_of(std::string_view text, std::string_view wanted)
 {
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> offsets;
     for (auto at = find_text(text, wanted); at != std::string_view::npos;
          at = find_text(text, wanted, at + wanted.size()))
-        places.push_back(at);
-    return places;
+        offsets.push_back(at);
+    return offsets;
 }
 
 // "4, 9, 12 and 3 more"
-std::string line_numbers(std::string_view text, const std::vector<std::size_t>& places)
+std::string line_numbers(std::string_view text, const std::vector<std::size_t>& offsets)
 {
     std::string lines;
     std::size_t line = 1, counted = 0;
-    for (std::size_t i = 0; i < std::min(places.size(), most_lines_told); ++i) {
-        const auto part = text.substr(counted, places[i] - counted);
+    for (std::size_t i = 0; i < std::min(offsets.size(), most_lines_listed); ++i) {
+        const auto part = text.substr(counted, offsets[i] - counted);
         line += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
-        counted = places[i];
+        counted = offsets[i];
         lines += (i == 0 ? "" : ", ") + std::to_string(line);
     }
-    if (places.size() > most_lines_told) lines += " and " + std::to_string(places.size() - most_lines_told) + " more";
+    if (offsets.size() > most_lines_listed)
+        lines += " and " + std::to_string(offsets.size() - most_lines_listed) + " more";
     return lines;
 }
 
@@ -64,28 +65,28 @@ std::string line_numbers(std::string_view text, const std::vector<std::size_t>& 
     throw file_error("edits[" + std::to_string(number) + "]: " + sentence);
 }
 
-std::string replaced_at(std::string_view text, const std::vector<std::size_t>& places, const text_edit& edit)
+std::string replaced_at(std::string_view text, const std::vector<std::size_t>& offsets, const text_edit& edit)
 {
     std::string changed;
     std::size_t copied = 0;
-    for (const auto place : places) {
-        changed.append(text.substr(copied, place - copied)).append(edit.new_text);
-        copied = place + edit.old_text.size();
+    for (const auto offset : offsets) {
+        changed.append(text.substr(copied, offset - copied)).append(edit.new_text);
+        copied = offset + edit.old_text.size();
     }
     return changed.append(text.substr(copied));
 }
 
-std::vector<std::size_t> places_for(std::string_view text, const text_edit& edit, std::size_t number)
+std::vector<std::size_t> offsets_for(std::string_view text, const text_edit& edit, std::size_t number)
 {
     if (edit.old_text.empty()) refuse(number, "old_text is empty; file_write writes a whole file.");
     if (edit.old_text == edit.new_text) refuse(number, "old_text and new_text are the same.");
-    auto places = places_of(text, edit.old_text);
-    if (places.empty()) refuse(number, "old_text is not found. " + nearest_place(text, edit.old_text));
-    if (places.size() > 1 && !edit.replace_all)
-        refuse(number, "old_text is found " + std::to_string(places.size()) + " times, in lines " +
-                           line_numbers(text, places) +
+    auto offsets = offsets_of(text, edit.old_text);
+    if (offsets.empty()) refuse(number, "old_text is not found. " + nearest_match(text, edit.old_text));
+    if (offsets.size() > 1 && !edit.replace_all)
+        refuse(number, "old_text is found " + std::to_string(offsets.size()) + " times, in lines " +
+                           line_numbers(text, offsets) +
                            ": add lines around the place that you mean, or set replace_all.");
-    return places;
+    return offsets;
 }
 
 }  // namespace
@@ -109,9 +110,9 @@ void edits_in_steps::step()
     text_edit edit = edits_[next_];
     edit.old_text = with_ending(edit.old_text, ending_);
     edit.new_text = with_ending(edit.new_text, ending_);
-    const auto places = places_for(result_.text, edit, next_);
-    result_.text = replaced_at(result_.text, places, edit);
-    result_.replaced += places.size();
+    const auto offsets = offsets_for(result_.text, edit, next_);
+    result_.text = replaced_at(result_.text, offsets, edit);
+    result_.replaced += offsets.size();
     ++next_;
 }
 

@@ -8,16 +8,16 @@
 
 namespace cmcp {
 
-/// A change of a text: a place of it, to the letter, and what comes there.
+/// A change of a text: a part of it, to the letter, and what replaces it.
 struct text_edit {
     std::string old_text;
     std::string new_text;
-    bool replace_all = false;  ///< else the old text stands in one place alone
+    bool replace_all = false;  ///< else the old text occurs only once
 };
 
 struct edited_text {
     std::string text;
-    std::size_t replaced = 0;  ///< places
+    std::size_t replaced = 0;  ///< occurrences
 };
 
 /// The text after all edits, in their order; each is applied to what the ones before it made. A text with one kind of
@@ -45,6 +45,6 @@ private:
 };
 
 /// Where a text that is not found would belong: the lines that come nearest, and how they differ. A sentence.
-std::string nearest_place(std::string_view text, std::string_view wanted);
+std::string nearest_match(std::string_view text, std::string_view wanted);
 
 }  // namespace cmcp

@@ -3,14 +3,13 @@
 #include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
 #include "posix/unique_fd.hpp"
-#include "text/built_path.hpp"
+#include "text/folder_names.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <limits>
@@ -27,13 +26,6 @@ namespace {
 constexpr std::size_t most_entries = 100'000;
 constexpr std::size_t most_measured = 5'000'000;
 constexpr std::size_t deepest_scan = 128;  // levels that are compared
-constexpr std::string_view of_kernels = ".kernel";
-constexpr std::array<std::string_view, 24> left_out{
-    ".local",        ".cache",        ".outputs",    ".config", "__pycache__",
-    "node_modules",  ".npm",          ".pnpm-store", ".gradle", ".m2",
-    ".nuget",        ".git",          ".venv",       "venv",    ".ipynb_checkpoints",
-    ".pytest_cache", ".mypy_cache",   ".ruff_cache", ".tox",    ".nox",
-    ".hypothesis",   ".parcel-cache", ".turbo",      ".next"};
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000ll + time.tv_nsec; }
 
@@ -89,7 +81,7 @@ private:
     void step()
     {
         level& last = way_.back();
-        if (!last.unseen.empty()) return look(last);
+        if (!last.unseen.empty()) return read_entry(last);
         if (last.inner.empty()) return leave();
         const std::string name = std::move(last.inner.back());
         last.inner.pop_back();
@@ -113,7 +105,7 @@ private:
         if (way_.size() > most_open) way_[way_.size() - most_open - 1].folder.reset();
     }
 
-    void look(level& in)
+    void read_entry(level& in)
     {
         std::string name = std::move(in.unseen.back().name);
         in.unseen.pop_back();
@@ -173,8 +165,7 @@ private:
 
     bool see(const std::string& path, const std::string& name, const struct stat& status) override
     {
-        if (std::find(left_out.begin(), left_out.end(), name) != left_out.end()) return false;
-        if (name.starts_with(of_kernels)) return false;
+        if (is_of_programs(name)) return false;
         if (!S_ISREG(status.st_mode)) return true;
         scan_.files[path] = {status.st_ino, static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim),
                              nanoseconds(status.st_ctim)};
@@ -227,7 +218,7 @@ sliced_work<std::uint64_t> disk_usage(std::filesystem::path folder)
 
 changed_paths changed_files(const tree_scan& before, const tree_scan& after, std::size_t most)
 {
-    // The files of a build must not take the place of those that somebody wrote.
+    // The files of a build must not crowd out those that somebody wrote.
     std::vector<std::tuple<bool, std::int64_t, std::string>> changed;
     for (const auto& [path, now] : after.files) {
         const auto then = before.files.find(path);

@@ -26,7 +26,7 @@ sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem
 sliced_work<bool> remove_tree(std::filesystem::path folder);
 
 /// The files of a workspace at one moment, to tell which were changed. Follows no links, looks at a bounded number of
-/// entries. Packages, virtual environments, caches and kept outputs (.local, .cache, .outputs, .kernel, __pycache__,
+/// entries. Packages, virtual environments, caches and stored outputs (.local, .cache, .outputs, .kernel, __pycache__,
 /// node_modules, …) are left out.
 struct tree_scan {
     struct stamp {

@@ -1,9 +1,11 @@
 #include "files/unified_diff.hpp"
 
+#include "text/number.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -168,7 +170,7 @@ std::vector<hunk> hunks_of(const script& steps)
     return hunks;
 }
 
-// A longer line is shown around `at`, where it differs from the one that stood or comes in its place.
+// A longer line is shown around `at`, where it differs from the old or the new line.
 std::string shown_line(std::string_view line, std::size_t at)
 {
     if (line.size() <= longest_line) return std::string(line);
@@ -186,7 +188,11 @@ std::size_t first_difference(std::string_view a, std::string_view b)
 
 class diff_writer {
 public:
-    diff_writer(const side& before, const side& after) : before_(before), after_(after) {}
+    using line_maker = std::string (*)(std::string_view line);
+
+    diff_writer(const side& before, const side& after, line_maker shown) : before_(before), after_(after), shown_(shown)
+    {
+    }
 
     void write(const script& steps, const hunk& part)
     {
@@ -243,7 +249,8 @@ private:
         const bool feed = content.ends_with('\n');
         if (feed) content.remove_suffix(1);
         if (content.ends_with('\r')) content.remove_suffix(1);
-        std::string shown = static_cast<char>(what) + shown_line(content, differs_at(what)) + "\n";
+        const auto at = differs_at(what);
+        std::string shown = static_cast<char>(what) + shown_line(shown_ ? shown_(content) : content, at) + "\n";
         if (!feed) shown += "\\ No newline at end of file\n";
         return shown;
     }
@@ -256,21 +263,42 @@ private:
 
     const side& before_;
     const side& after_;
+    line_maker shown_;
     std::size_t at_ = 0, old_ = 0, new_ = 0;
     change changed_;
 };
 
 }  // namespace
 
-std::string unified_diff(std::string_view before, std::string_view after, std::string_view path)
+std::string unified_diff(std::string_view before, std::string_view after, std::string_view path,
+                         std::string (*shown)(std::string_view line))
 {
     if (before == after) return {};
     const auto old_lines = lines_of(before), new_lines = lines_of(after);
     const auto steps = difference(old_lines, new_lines);
-    diff_writer writer(old_lines, new_lines);
+    diff_writer writer(old_lines, new_lines, shown);
     writer.text.append("--- ").append(path).append("\n+++ ").append(path).append("\n");
     for (const auto& part : hunks_of(steps)) writer.write(steps, part);
     return std::move(writer.text);
+}
+
+std::string beginning_of_diff(std::string diff, std::size_t most)
+{
+    if (diff.size() <= most) return diff;
+    const auto end = diff.rfind('\n', most) + 1;
+    const auto left_out = lines_of(std::string_view(diff).substr(end)).size();
+    diff.resize(end);
+    std::uint64_t next = 0;  // line of the changed file; 0: no part has begun
+    for (auto line : lines_of(diff)) {
+        if (line.starts_with("@@ -")) {
+            line.remove_prefix(line.find('+') + 1);
+            next = read_number<std::uint64_t>(line.substr(0, line.find_first_of(", "))).value_or(0);
+        } else if (next != 0 && !line.starts_with('-') && !line.starts_with('\\')) {
+            ++next;
+        }
+    }
+    return diff + "… " + std::to_string(left_out) + " more lines; file_read with line " +
+           std::to_string(std::max<std::uint64_t>(1, next)) + " shows the file from there on.\n";
 }
 
 }  // namespace cmcp

@@ -1,6 +1,7 @@
 #include "runs/bash_manager.hpp"
 
 #include "jail/program_view.hpp"
+#include "runs/python_run.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -79,13 +80,27 @@ std::string bash_manager::problem(const std::string& command)
            " are taken; put the data in a file with file_write and read it from there";
 }
 
+// Bash takes a carriage return for a part of the last word of a line. Where all lines end with one, it is an editor's
+// or a client's line end.
+std::string with_unix_lines(std::string command)
+{
+    const auto begins_line_end = [&](std::size_t at) { return at + 1 == command.size() || command[at + 1] == '\n'; };
+    const auto lines = std::count(command.begin(), command.end(), '\n');
+    std::ptrdiff_t of_windows = 0;
+    for (auto at = command.find("\r\n"); at != std::string::npos; at = command.find("\r\n", at + 2)) ++of_windows;
+    if (lines != of_windows || (lines == 0 && !command.ends_with('\r'))) return command;
+    std::string text;
+    for (std::size_t at = 0; at < command.size(); ++at)
+        if (command[at] != '\r' || !begins_line_end(at)) text += command[at];
+    return text;
+}
+
 void run_in_bash(sandbox::run_request& request, std::string command)
 {
+    command = with_unix_lines(std::move(command));
     if (command.size() > longest_argument) request.script = std::exchange(command, read_command);
     request.argv = {"/usr/bin/bash", "--norc", "--noprofile", "-c", "--", std::move(command), "bash"};
 }
-
-void print_at_once(sandbox::run_request& request) { request.environment.emplace_back("PYTHONUNBUFFERED", "1"); }
 
 void give_up_soon_offline(sandbox::run_request& request)
 {
@@ -97,17 +112,33 @@ void give_up_soon_offline(sandbox::run_request& request)
 void bash_manager::start(sandbox::run_request& request, std::string command, const run_options& options) const
 {
     run_in_bash(request, std::move(command));
-    print_at_once(request);
+    add_given_python(request);
     give_up_soon_offline(request);
     if (!hint_.empty())
         request.environment.emplace_back("BASH_FUNC_command_not_found_handle%%", not_found_handler(hint_, absent_));
     terms_.apply(request, options);
 }
 
+// What may run is said once a run.
+void say_once(std::string& errors, const std::string& hint)
+{
+    const auto first = errors.find(hint);
+    if (first == std::string::npos) return;
+    std::string rest;
+    for (auto at = first + hint.size(); at < errors.size();) {
+        const auto next = std::min(errors.find(hint, at), errors.size());
+        rest.append(errors, at, next - at);
+        at = next + hint.size();
+    }
+    errors.replace(first + hint.size(), std::string::npos, rest);
+}
+
 // A program named by its path, or started by another program, does not come to the handler above.
 void bash_manager::explain(run_outcome& outcome) const
 {
-    if (hint_.empty() || outcome.end.exit_code != not_found || outcome.end.why != sandbox::cause::exited) return;
+    if (hint_.empty()) return;
+    say_once(outcome.err, " (" + hint_ + ")");
+    if (outcome.end.exit_code != not_found || outcome.end.why != sandbox::cause::exited) return;
     if (outcome.err.find("BASH_ALLOWED_COMMANDS") != std::string::npos ||
         outcome.err.find(absent_text) != std::string::npos)
         return;

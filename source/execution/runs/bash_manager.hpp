@@ -35,9 +35,6 @@ private:
 /// Makes `request` run a command in this machine's bash.
 void run_in_bash(sandbox::run_request& request, std::string command);
 
-/// Has Python programs that it starts print at once, so that nothing is lost when they are ended.
-void print_at_once(sandbox::run_request& request);
-
 /// Has tools that would try again and again to reach a network say at once that there is none.
 void give_up_soon_offline(sandbox::run_request& request);
 

@@ -184,6 +184,7 @@ constexpr signs signs_of_containers[] = {
     {"Cannot connect to the Docker daemon", ""}, {"newuidmap", ""}, {"cannot clone: Operation not permitted", ""}};
 constexpr signs signs_of_screen[] = {
     {"xdg-open: no method available", ""}, {"cannot open display", ""}, {"no DISPLAY environment variable", ""}};
+constexpr signs signs_of_list[] = {{": not an allowed command", ""}};
 constexpr signs signs_of_ping[] = {{"ping: socket", ""}, {"ping: socktype", ""}, {"Lacking privilege for", ""}};
 
 // The run, beside its output.
@@ -277,7 +278,7 @@ constexpr hint_row hint_rows[] = {
     {failed_run,
      " python python2 python3 ipython ",
      {},
-     "Python runs as python3 where the sandbox has it; execute_python_code runs code."},
+     "execute_python_code runs Python; for execute_terminal_command it is python3, where the sandbox has it."},
     {failed_run,
      " pip pip2 pip3 pipx conda mamba poetry uv easy_install ",
      {},
@@ -330,7 +331,8 @@ constexpr hint_row hint_rows[] = {
      " crontab at batch ",
      {},
      "Nothing is started at a later time in a sandbox: run_in_background begins a job now."},
-    {failed_run, " tmux screen byobu ", {}, "shell_open gives a terminal that stays; run_in_background begins a job."}};
+    {failed_run, " tmux screen byobu ", {}, "shell_open gives a terminal that stays; run_in_background begins a job."},
+    {failed_run, {}, signs_of_list, "execute_terminal_command runs every program of a sandbox."}};
 
 // How shells, env(1) and its like, Node and Python tell that there is no such command: the name is in front, or behind.
 constexpr std::string_view signs_behind_command[] = {": command not found",
@@ -460,8 +462,7 @@ std::string with_figures(std::string sentence, const hint_subject& of)
     fill_in(sentence, "{disk_size}", whole_mebibytes(limits.workspace_size));
     fill_in(sentence, "{disk_setting}", of.in_sandbox ? "SANDBOX_DISK_QUOTA" : "SANDBOX_WORKSPACE_MAX_MB");
     fill_in(sentence, "{cpu}",
-            limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s (SANDBOX_KERNEL_CPU)"
-                                   : "twice the run's timeout");
+            limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s" : "twice the run's timeout");
     return sentence;
 }
 

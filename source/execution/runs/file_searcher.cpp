@@ -6,6 +6,7 @@
 #include "jail/program_view.hpp"
 #include "runs/search_rows.hpp"
 #include "sandbox/output_head.hpp"
+#include "text/folder_names.hpp"
 #include "text/utf8_text.hpp"
 #include "text/words.hpp"
 
@@ -25,11 +26,6 @@ constexpr std::size_t most_output = 8 << 20;
 constexpr std::size_t longest_pattern = 4096;
 constexpr std::chrono::seconds longest_search(20);
 constexpr std::uint64_t memory_of_a_search = 256ull << 20;
-
-// Folders that a search leaves out: what others wrote, and what programs keep.
-constexpr std::array<std::string_view, 15> left_out{
-    ".git",        ".hg",         ".svn", "node_modules", ".venv",    "venv",          "site-packages", ".tox",
-    "__pycache__", ".mypy_cache", ".npm", ".cache",       ".outputs", ".pytest_cache", ".ruff_cache"};
 
 /// The files of which the caller wants lines.
 class wanted_files {
@@ -75,7 +71,7 @@ std::vector<std::string> folders_left_out(const file_search_request& what)
     std::vector<std::string> names;
     const auto parts = split(what.path, '/');
     if (what.everything) return names;
-    for (const auto name : left_out)
+    for (const auto name : folders_of_programs)
         if (std::ranges::find(parts, name) == parts.end()) names.emplace_back(name);
     return names;
 }
@@ -230,10 +226,10 @@ awaitable<file_matches> file_searcher::search(std::string principal, std::filesy
 {
     check_pattern(what);
     const wanted_files wanted(what);
-    auto look = [folder, path = what.path] { check_path(folder, path); };
-    co_await pool_.run(principal, std::move(look));
-    const auto place = co_await admission_.enter(principal);
-    if (!place) throw file_error(busy_sentence);
+    auto check = [folder, path = what.path] { check_path(folder, path); };
+    co_await pool_.run(principal, std::move(check));
+    const auto slot = co_await admission_.enter(principal);
+    if (!slot) throw file_error(busy_sentence);
     auto request = request_for(folder, what);
     request.principal = principal;
     sandbox::output_head output(most_output);

@@ -143,8 +143,8 @@ file_viewer::file_viewer(const execution_settings& config, sandbox::backend& bac
 
 awaitable<std::string> file_viewer::run(std::string caller, sandbox::run_request request)
 {
-    const auto place = co_await admission_.enter(std::move(caller));
-    if (!place) throw file_error(busy_sentence);
+    const auto slot = co_await admission_.enter(std::move(caller));
+    if (!slot) throw file_error(busy_sentence);
     sandbox::output_head output(request.limits.output);
     const auto end = co_await backend_.run(std::move(request), output);
     check_end(end);

@@ -23,7 +23,7 @@ struct shown_image {
 
 /// The visible part of a file.
 struct file_view {
-    std::string about;  ///< size and place in a line, for example "page 2 of 7"
+    std::string about;  ///< size and position in a line, for example "page 2 of 7"
     std::string table;  ///< Markdown; empty: it is no table
     std::optional<shown_image> image;
     std::size_t pages = 1;

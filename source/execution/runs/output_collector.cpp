@@ -43,7 +43,7 @@ unique_fd open_outputs(int files)
 // A caller may fill the folder with files of its own: the rest is left to a later run.
 constexpr std::size_t entries_looked_at = 4096;
 
-struct kept {
+struct stored_output {
     std::string name;
     std::uint64_t size;
     timespec modified;
@@ -57,9 +57,9 @@ bool is_output_name(std::string_view name)
            (name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos);
 }
 
-std::vector<kept> find_outputs(int folder)
+std::vector<stored_output> find_outputs(int folder)
 {
-    std::vector<kept> outputs;
+    std::vector<stored_output> outputs;
     for (auto& [name, type] : folder_reader(open_folder(folder, ".")).read_all(entries_looked_at)) {
         struct stat about {};
         if (is_output_name(name) && ::fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -69,7 +69,7 @@ std::vector<kept> find_outputs(int folder)
     return outputs;
 }
 
-bool newer(const kept& a, const kept& b)
+bool newer(const stored_output& a, const stored_output& b)
 {
     if (a.modified.tv_sec != b.modified.tv_sec) return a.modified.tv_sec > b.modified.tv_sec;
     return a.modified.tv_nsec > b.modified.tv_nsec;
@@ -99,7 +99,7 @@ try {
 
 void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes)
 {
-    std::vector<kept> outputs = find_outputs(descriptor);
+    std::vector<stored_output> outputs = find_outputs(descriptor);
     std::sort(outputs.begin(), outputs.end(), newer);
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -46,12 +46,12 @@ private:
     bool failed_ = false;
 };
 
-/// Removes the oldest kept outputs (regular files named as output_store names them) from the folder `descriptor` until
-/// at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
+/// Removes the oldest stored outputs (regular files named as output_store names them) from the folder `descriptor`
+/// until at most `files` and `bytes` of them are left. Looks at a bounded number of entries. Blocks.
 void remove_old_outputs(int descriptor, std::size_t files, std::uint64_t bytes);
 
-/// Keeps long outputs as `.outputs/<128 random bits>.txt` among the files of a sandbox of the caller they belong to, so
-/// that the caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a
+/// Stores long outputs as `.outputs/<128 random bits>.txt` among the files of a sandbox of the caller they belong to,
+/// so that the caller, and nobody else, reads them with the file tools and resources/read. The oldest are removed. In a
 /// cluster the name is a handle, `.outputs/out_<node>_<128 random bits>.txt`, because the rest of a result stays at the
 /// server that made it.
 class output_store {
@@ -69,7 +69,7 @@ public:
     {
     }
 
-    /// Nothing when the folder cannot be used (the caller's own code put something else in its place, no space left).
+    /// Nothing when the folder cannot be used (the caller's own code replaced it by something else, no space left).
     awaitable<std::shared_ptr<output_file>> create(output_location where);
 
     /// Waits until `bytes` are written.
@@ -136,7 +136,7 @@ public:
 
     const captured_stream& out() const { return out_; }
     const captured_stream& err() const { return err_; }
-    const output_file* file() const { return file_.get(); }  ///< null: nothing was cut, or it could not be kept
+    const output_file* file() const { return file_.get(); }  ///< null: nothing was cut, or it could not be stored
 
 private:
     awaitable<> pass_on(output_stream from, std::string text);

@@ -31,7 +31,7 @@ public:
     /// Valid UTF-8. Waits while much is unsent.
     awaitable<> add(output_stream from, std::string text);
 
-    /// Never waits. A step that says how much was received takes the place of the one before it.
+    /// Never waits. A step that says how much was received replaces the one before it.
     void step(std::string text);
 
     void finish();  ///< nothing more comes: run() sends the rest and returns

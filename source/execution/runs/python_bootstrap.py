@@ -110,12 +110,6 @@ def remove_file(name, made_by):
     if os.getpid() == made_by:
         os.unlink(name)
 
-def save_shown(value, ending, make):
-    data, name = make(value), free_name(ending)
-    with open(name, 'wb') as file:
-        file.write(data if isinstance(data, bytes) else data.encode('utf-8', 'replace'))
-    print_error('show() has saved %s.\n' % name)
-
 def flush():
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -126,7 +120,7 @@ def flush():
 # For a clone of a loaded interpreter to be as quick as one that has run for a while: code that was executed before is
 # specialized already, and what it writes to is not shared any more.
 def practise():
-    kept = sys.stdout
+    saved = sys.stdout
     for _ in range(40):
         sys.stdout = wrapped(open(os.devnull, 'w'), '<stdout>')
         module = types.ModuleType('__main__')
@@ -134,7 +128,7 @@ def practise():
         run(module, 'import json, os\ndef f(n):\n    return [str(i) for i in range(n)]\nprint(f(3), 1)\n_ = {"a": f(2)}\n')
         encoded(module.__dict__['_'])
         flush()
-    sys.stdout = kept
+    sys.stdout = saved
 
 # A run begins.
 

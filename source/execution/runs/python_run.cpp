@@ -1,6 +1,7 @@
 #include "runs/python_run.hpp"
 
 #include "config/execution_settings.hpp"
+#include "jail/system_files.hpp"
 #include "wire/python_start.hpp"
 
 #include <algorithm>
@@ -16,13 +17,14 @@ namespace cmcp {
 // which is made importable, after the standard library. With "figures" as the second, figures that are shown become
 // files.
 extern const std::string_view python_bootstrap;
+
 namespace {
 
 // All runs have the same text, so that one loaded interpreter serves them all.
 const std::string& python_program()
 {
     static const std::string text =
-        std::string(python_common) + std::string(python_figures) + std::string(python_bootstrap);
+        std::string(sandbox::python_common) + std::string(sandbox::python_figures) + std::string(python_bootstrap);
     return text;
 }
 
@@ -49,6 +51,19 @@ void add_python_variables(sandbox::run_request& request, python_home home)
     all.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
     // A file named json.py must not stand in for the standard library; -I sees to that elsewhere.
     if (home == python_home::sandbox) all.emplace_back("PYTHONSAFEPATH", "1");
+}
+
+void add_given_python(sandbox::run_request& request)
+{
+    auto& all = request.environment;
+    all.emplace_back("PYTHONUNBUFFERED", "1");
+    constexpr std::string_view name = "PYTHONPATH";
+    const std::string folder = std::string(sandbox::given_folder) + "/python";
+    const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
+    if (own == all.end())
+        all.emplace_back(name, folder);
+    else
+        own->second += ":" + folder;
 }
 
 std::vector<std::string> python_arguments(python_home home, std::string interpreter, std::string program,

@@ -13,12 +13,6 @@ namespace cmcp {
 
 struct execution_settings;
 
-/// Python text to stand before the programs of scripts and of kernels: values as JSON, exit values, streams.
-extern const std::string_view python_common;
-
-/// Python text for both, behind python_common: files in place of the windows that code opens to show figures.
-extern const std::string_view python_figures;
-
 /// The surroundings of a Python run.
 enum class python_home {
     none,     ///< the machine's packages alone
@@ -28,12 +22,17 @@ enum class python_home {
 /// Adds the environment variables of Python runs.
 void add_python_variables(sandbox::run_request& request, python_home home);
 
+/// Has Python that a command starts print at once, so that nothing is lost when it is ended, and find what this project
+/// gives it (sandbox::given_folder): the module of tools, and what it loads first, by which figures that are shown
+/// become files. After all other variables.
+void add_given_python(sandbox::run_request& request);
+
 /// The arguments that start `interpreter` with a program of ours, given by -c.
 std::vector<std::string> python_arguments(python_home home, std::string interpreter, std::string program,
                                           std::vector<std::string> arguments = {});
 
 /// Makes `request` run code, its script, by our bootstrap. The one description of such a run, whichever tool asks for
-/// it: a cold run executes it, and a clone of the loaded interpreter becomes what it says. To be called once the place
+/// it: a cold run executes it, and a clone of the loaded interpreter becomes what it says. To be called once the path
 /// of the workspace inside is settled.
 void start_python(sandbox::run_request& request, python_home home, const std::string& interpreter);
 

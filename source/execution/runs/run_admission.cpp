@@ -1,9 +1,11 @@
 #include "runs/run_admission.hpp"
 
 #include "async/event.hpp"
+#include "async/pause.hpp"
 #include "config/execution_settings.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <thread>
@@ -40,7 +42,7 @@ std::size_t runs_of_a_cell(const execution_settings& config)
     return std::max<std::size_t>(2, runs_at_once(config) / part);
 }
 
-// Sessions share the places of their principal. The default caller is everybody, so its sessions count.
+// Sessions share the slots of their principal. The default caller is everybody, so its sessions count.
 std::string admission_key(const caller& who)
 {
     const bool by_session = who.principal.empty() && !who.session.empty();
@@ -57,12 +59,12 @@ struct run_admission::ticket {
     ticket(const ticket&) = delete;
     ticket& operator=(const ticket&) = delete;
     ~ticket();
-    void tell(std::size_t now);
+    void report(std::size_t now);
 
     std::shared_ptr<state> from;
     std::string caller;
     request_io* io;  // only until it is granted
-    std::size_t place = 0;
+    std::size_t position = 0;
     event wake;
     bool granted = false;
 };
@@ -79,13 +81,14 @@ struct run_admission::state {
     std::deque<std::string> turns;  // callers that have someone waiting, whose turn is next in front
     std::size_t running = 0;
     std::size_t waiting = 0;
+    std::chrono::steady_clock::time_point next_refusal;
 
     std::string why_it_waits() const
     {
         const auto count = [this](std::size_t many) {
             return std::to_string(many) + ' ' + limits.what + (many == 1 ? "" : "s");
         };
-        return "Waiting for a place: " + count(running) + " going on, " + count(waiting) + " waiting.";
+        return "Waiting for a slot: " + count(running) + " going on, " + count(waiting) + " waiting.";
     }
 
     bool may_run(const line& of) const { return running < limits.at_once && of.running < of.share; }
@@ -93,7 +96,27 @@ struct run_admission::state {
     {
         return of.waiting.size() >= std::max<std::size_t>(1, limits.waiting / 2);
     }
-    bool may_wait(const line& of) const { return waiting < limits.waiting && !share_used_up(of); }
+    bool may_start(const line& of) const { return of.waiting.empty() && may_run(of); }
+    bool refuses(const line& of) const { return !may_start(of) && (waiting >= limits.waiting || share_used_up(of)); }
+
+    line& line_of(const std::string& caller)
+    {
+        line& own = callers[caller];
+        own.share = share_of(caller);
+        return own;
+    }
+
+    // Calls that are refused at once and repeated at once, on hundreds of connections, would take the only thread from
+    // all others. So refusals have a rate, beyond a few that come at once.
+    std::chrono::milliseconds delay_of_refusal()
+    {
+        using std::chrono::milliseconds;
+        constexpr milliseconds apart(5), longest(1000);
+        constexpr int at_once = 64;
+        const auto now = std::chrono::steady_clock::now();
+        next_refusal = std::clamp(next_refusal + apart, now - at_once * apart, now + longest);
+        return std::chrono::ceil<milliseconds>(std::max(next_refusal - now, decltype(next_refusal - now)::zero()));
+    }
 
     std::size_t share_of(const std::string& caller) const
     {
@@ -114,16 +137,16 @@ struct run_admission::state {
         if (of.waiting.empty()) turns.push_back(one.caller);
         of.waiting.push_back(&one);
         ++waiting;
-        tell_places();
+        report_positions();
     }
 
     // Callers take turns, so the first of each line go before all that are second.
-    void tell_places()
+    void report_positions()
     {
-        std::size_t place = 0;
-        for (std::size_t round = 0; limits.tells_places && place < waiting; ++round)
+        std::size_t position = 0;
+        for (std::size_t round = 0; limits.reports_positions && position < waiting; ++round)
             for (const auto& caller : turns)
-                if (const auto& line = callers[caller].waiting; round < line.size()) line[round]->tell(++place);
+                if (const auto& line = callers[caller].waiting; round < line.size()) line[round]->report(++position);
     }
 
     void forget(ticket& one)
@@ -132,7 +155,7 @@ struct run_admission::state {
         if (std::erase(of.waiting, &one) != 0) {
             --waiting;
             if (of.waiting.empty()) std::erase(turns, one.caller);
-            tell_places();
+            report_positions();
         }
         drop_if_idle(one.caller);
     }
@@ -144,7 +167,7 @@ struct run_admission::state {
         drop_if_idle(caller);
         while (grant_one()) {
         }
-        tell_places();
+        report_positions();
     }
 
     void drop_if_idle(const std::string& caller)
@@ -170,7 +193,7 @@ struct run_admission::state {
         of.waiting.pop_front();
         --waiting;
         start(of, first);
-        first.tell(0);
+        first.report(0);
         first.wake.notify();
         std::string caller = std::move(*turn);
         turns.erase(turn);
@@ -178,10 +201,10 @@ struct run_admission::state {
     }
 };
 
-void run_admission::ticket::tell(std::size_t now)
+void run_admission::ticket::report(std::size_t now)
 {
-    if (io != nullptr && now != place) io->queued(now);
-    place = now;
+    if (io != nullptr && now != position) io->queued(now);
+    position = now;
 }
 
 run_admission::ticket::~ticket()
@@ -201,19 +224,25 @@ run_admission::run_admission(admission_limits limits) : state_(std::make_shared<
 
 run_admission::~run_admission() = default;
 
-awaitable<run_admission::place> run_admission::enter(std::string caller, request_io* io)
+awaitable<run_admission::slot> run_admission::enter(std::string caller, request_io* io)
 {
-    place own(new ticket(state_, std::move(caller), io));
+    slot own(new ticket(state_, std::move(caller), io));
     state& all = *own->from;
-    auto& line = all.callers[own->caller];
-    line.share = all.share_of(own->caller);
-    if (line.waiting.empty() && all.may_run(line)) {
-        all.start(line, *own);
-        if (io != nullptr && all.limits.tells_places) io->queued(0);
+    auto* line = &all.line_of(own->caller);
+    if (all.refuses(*line)) {
+        const auto delay = all.delay_of_refusal();
+        if (delay.count() > 0) {
+            co_await pause_for(delay);
+            line = &all.line_of(own->caller);  // the other one may have ended with its last run
+        }
+    }
+    if (all.may_start(*line)) {
+        all.start(*line, *own);
+        if (io != nullptr && all.limits.reports_positions) io->queued(0);
         co_return own;
     }
-    if (!all.may_wait(line)) co_return nullptr;
-    all.queue(line, *own);
+    if (all.refuses(*line)) co_return nullptr;
+    all.queue(*line, *own);
     if (io != nullptr) {
         io->activity().waits = true;
         json::value data = json::string(all.why_it_waits());
@@ -224,12 +253,11 @@ awaitable<run_admission::place> run_admission::enter(std::string caller, request
     co_return own;
 }
 
-run_admission::place run_admission::enter_now(std::string caller)
+run_admission::slot run_admission::enter_now(std::string caller)
 {
-    place own(new ticket(state_, std::move(caller), nullptr));
-    auto& line = state_->callers[own->caller];
-    line.share = state_->share_of(own->caller);
-    if (!line.waiting.empty() || !state_->may_run(line)) return nullptr;
+    slot own(new ticket(state_, std::move(caller), nullptr));
+    auto& line = state_->line_of(own->caller);
+    if (!state_->may_start(line)) return nullptr;
     state_->start(line, *own);
     return own;
 }

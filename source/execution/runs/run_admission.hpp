@@ -28,11 +28,11 @@ std::size_t runs_of_a_cell(const execution_settings& config);
 
 struct admission_limits {
     std::size_t at_once = 8;            ///< runs of all callers together
-    std::size_t per_caller = 7;         ///< fewer than at_once, so that no caller can take every place
-    limit_of_principal of_principal{};  ///< in place of per_caller, where it says more than 0
+    std::size_t per_caller = 7;         ///< fewer than at_once, so that no caller can take every slot
+    limit_of_principal of_principal{};  ///< instead of per_caller, where it says more than 0
     std::size_t waiting = 256;          ///< of all callers together; one caller may fill half
     std::string what = "run";           ///< the word for a thing that is admitted
-    bool tells_places = false;          ///< request_io::queued is told each place in the queue, and that a run begins
+    bool reports_positions = false;     ///< request_io::queued gets each position in the queue, and 0 when a run begins
 };
 
 /// Lets runs start: a bounded number at once, the others wait; callers take turns. All calls on the io thread.
@@ -45,22 +45,22 @@ class run_admission {
 
 public:
     /// The right to run; its end lets the next one start.
-    using place = std::unique_ptr<ticket, close>;
+    using slot = std::unique_ptr<ticket, close>;
 
     explicit run_admission(admission_limits limits);
     ~run_admission();
 
-    /// Waits for a place; null when too many wait already. Cancellation gives the turn to the next. A caller that
-    /// has to wait is told by a log message, where `io` is not null.
-    awaitable<place> enter(std::string caller, request_io* io = nullptr);
+    /// Waits for a slot; null when too many wait already, within a second where many are refused. Cancellation gives
+    /// the turn to the next. A caller that has to wait gets a log message, where `io` is not null.
+    awaitable<slot> enter(std::string caller, request_io* io = nullptr);
 
-    /// A place that is free now; null: there is none for this caller.
-    place enter_now(std::string caller);
+    /// A slot that is free now; null: there is none for this caller.
+    slot enter_now(std::string caller);
 
-    /// Whether a refusal of enter() is for this caller's own share of the places to wait.
+    /// Whether enter() refuses because this caller's own share of the queue is full.
     bool share_used_up(const std::string& caller) const;
 
-    /// The places of a principal, or of a session of the default caller, whose name is empty.
+    /// The slots of a principal, or of a session of the default caller, whose name is empty.
     struct share {
         std::string principal;
         std::size_t running;

@@ -83,13 +83,13 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view longest
                    std::string(longest) + "), or do less in one run.";
         case cause::cpu_limit:
             return "Ended: it used more processor time than a run may (" +
-                   (limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s, SANDBOX_KERNEL_CPU"
+                   (limits.cpu.count() > 0 ? std::to_string(limits.cpu.count()) + " s"
                                            : std::string("twice its timeout")) +
                    "). Do less in one run.";
         case cause::memory_limit:
             if (!outcome.end.detail.empty()) return "Ended: " + outcome.end.detail;
             return "Ended: it needed more memory than the limit of " + mebibytes(limits.memory) +
-                   " (SANDBOX_MEMORY_LIMIT; PYTHON_MEMORY_LIMIT for Python in the workspace). Work on less data at a "
+                   " (SANDBOX_MEMORY_LIMIT; PYTHON_MEMORY_LIMIT for system_run_python). Work on less data at a "
                    "time.";
         case cause::process_limit:
             return "Ended: it started more processes and threads than the limit of " +
@@ -100,7 +100,7 @@ std::string ending_sentence(const run_outcome& outcome, std::string_view longest
                    " (SANDBOX_FILE_SIZE_LIMIT). Write smaller files.";
         case cause::output_limit:
             return "Ended: it printed more than the limit of " + mebibytes(limits.output) +
-                   " (SANDBOX_OUTPUT_LIMIT). Write the output to a file of the workspace, or print less.";
+                   ". Write the output to a file, or print less.";
         case cause::denied_syscall:
             return denied_sentence(outcome.end.denied);
         case cause::cancelled:

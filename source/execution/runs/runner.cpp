@@ -28,7 +28,7 @@ double seconds_since(std::chrono::steady_clock::time_point began)
 
 void record_wait(std::chrono::steady_clock::time_point began)
 {
-    static auto& waits = metrics::all().histograms("cmcp_run_wait_seconds", "Time that runs wait for a place.").at();
+    static auto& waits = metrics::all().histograms("cmcp_run_wait_seconds", "Time that runs wait for a slot.").at();
     waits.observe(seconds_since(began));
 }
 
@@ -53,7 +53,7 @@ void record_interpreter(const sandbox::run_result& end)
 }
 
 // A path that leads out of the sandbox's files (EXDEV) is resolved in the sandbox, where an absolute link means another
-// place than here.
+// path than here.
 std::string folder_problem(const std::filesystem::path& files, const std::string& relative, std::string_view wanted)
 {
     const unique_fd root(::open(files.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -82,7 +82,7 @@ struct run_folder {
 };
 
 // `wanted` is relative to the working folder or absolute inside. A folder below the working folder that is not there
-// is a problem; of other places inside only the sandbox knows.
+// is a problem; of other paths inside only the sandbox knows.
 void find_folder(run_folder& at, const std::string& wanted)
 {
     const std::string workspace_inside = at.inside;
@@ -119,18 +119,18 @@ struct output_mark {
     request_io& of;
 };
 
-// The run goes on as a job where the caller may have one more and there is a place for it.
+// The time that a run gets: it goes on as a job where the caller may have one more and there is a slot for it.
 awaitable<std::chrono::milliseconds> more_as_job(run_admission& jobs, request_io& io, const output_collector& output,
                                                  overtime& beyond)
 {
-    constexpr std::chrono::milliseconds none(0);
-    auto place = jobs.enter_now(beyond.key);
-    if (!place) co_return none;
-    printed_so_far so_far{output.out().text({}), output.err().text({}), output.out().size(), output.err().size()};
-    const bool goes_on = co_await io.outlive(std::move(so_far));
-    if (!goes_on) co_return none;
+    const auto otherwise = beyond.ends ? std::chrono::milliseconds(0) : beyond.more;
+    auto slot = jobs.enter_now(beyond.key);
+    if (!slot) co_return otherwise;
+    printed_so_far printed{output.out().text({}), output.err().text({}), output.out().size(), output.err().size()};
+    const bool goes_on = co_await io.outlive(std::move(printed));
+    if (!goes_on) co_return otherwise;
     beyond.used = true;
-    *beyond.place = std::move(place);
+    *beyond.slot = std::move(slot);
     co_return beyond.more;
 }
 
@@ -162,7 +162,7 @@ run_outcome describe(sandbox::run_result end, const output_collector& collector)
 // The launcher tells of a full workspace whatever the run did there. One that worked without a word only made room.
 void forget_refusals_of_none(run_outcome& outcome)
 {
-    constexpr std::string_view full = "writing to the workspace, which ";
+    constexpr std::string_view full = "writing to the working folder, which ";
     if (outcome.end.why != sandbox::cause::exited || outcome.end.exit_code != 0 || !outcome.err.empty()) return;
     std::erase_if(outcome.end.denied, [&](const std::string& each) { return each.starts_with(full); });
 }
@@ -184,14 +184,14 @@ runner::runner(sandbox::backend& backend, output_store& outputs, run_admission& 
 {
 }
 
-awaitable<run_admission::place> runner::admit(caller who, request_io& io, bool background) const
+awaitable<run_admission::slot> runner::admit(caller who, request_io& io, bool background) const
 {
     std::string key = admission_key(who);
     const auto began = std::chrono::steady_clock::now();
     auto& queue = background ? jobs_ : admission_;
-    auto place = co_await queue.enter(std::move(key), &io);
+    auto slot = co_await queue.enter(std::move(key), &io);
     record_wait(began);
-    co_return place;
+    co_return slot;
 }
 
 awaitable<run_outcome> runner::collect(request_io& io, output_location where, std::optional<std::size_t> max_output,
@@ -216,29 +216,29 @@ awaitable<run_outcome> runner::run(caller who, request_io& io, sandbox::run_requ
 {
     run_folder at{request.workspace, request.workspace_inside, {}};
     if (!options.working_dir.empty()) {
-        auto look = [at, wanted = std::move(options.working_dir)]() mutable {
+        auto resolve = [at, wanted = std::move(options.working_dir)]() mutable {
             find_folder(at, wanted);
             return at;
         };
-        at = co_await pool_.run(who.principal, std::move(look));
+        at = co_await pool_.run(who.principal, std::move(resolve));
     }
     if (!at.problem.empty()) co_return refused(std::move(at.problem));
     request.principal = who.principal;
     output_location where{who.principal, request.workspace};
     const std::string key = admission_key(who);
-    auto place = co_await admit(std::move(who), io, options.background);
+    auto slot = co_await admit(std::move(who), io, options.background);
     const run_admission& queue = options.background ? jobs_ : admission_;
-    if (!place) co_return refused_as_busy(queue.share_used_up(key));
+    if (!slot) co_return refused_as_busy(queue.share_used_up(key));
     const std::string inside = request.workspace_inside;
     request.working_dir = std::move(at.inside);
     request.label = std::move(options.request_id);
     sandbox::run_limits limits = request.limits;
     const auto foreground = request.asks_after;
-    overtime beyond{foreground.count() > 0 ? limits.wall - foreground : foreground, &place, key};
+    overtime beyond{foreground.count() > 0 ? limits.wall - foreground : foreground, &slot, key};
     const bool by_interpreter = request.prepared;
-    auto kept = std::make_shared<sandbox::run_request>(std::move(request));
-    collected_work work = [&backend = backend_, kept](output_collector& output) {
-        return backend.run(std::move(*kept), output);
+    auto request_ptr = std::make_shared<sandbox::run_request>(std::move(request));
+    collected_work work = [&backend = backend_, request_ptr](output_collector& output) {
+        return backend.run(std::move(*request_ptr), output);
     };
     auto outcome = co_await collect(io, std::move(where), options.max_output, std::move(work), &beyond);
     if (foreground.count() > 0 && !beyond.used) limits.wall = foreground;

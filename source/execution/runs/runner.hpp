@@ -25,7 +25,7 @@ struct run_options {
     std::optional<double> timeout;          ///< seconds
     std::optional<std::size_t> max_output;  ///< bytes of each stream
     std::string request_id;                 ///< for the log
-    bool has_place = false;                 ///< the caller holds a place among the runs for it already
+    bool has_slot = false;                  ///< the caller holds a slot among the runs for it already
     bool background = false;                ///< a job: SANDBOX_JOB_TIMEOUT is its default and highest time
     bool may_outlive = false;               ///< its call may go on as a job when its time is over (request_io::outlive)
 };
@@ -41,9 +41,9 @@ struct run_outcome {
     std::uint64_t binary_bytes = 0;  ///< that were printed, where they are no text
     std::string output_path;         ///< of the file with all output, relative to the working folder; empty: none
     std::string output_uri;          ///< the same for resources/read
-    std::string_view busy;  ///< "caller" or "server", whose places to wait were all taken; empty: that is not why
-    std::string refused;    ///< why the run did not begin, with advice; empty: it began
-    std::string note;       ///< what the caller should know beside it; empty: nothing
+    std::string_view busy;           ///< "caller" or "server", whose queue was full; empty: that is not why
+    std::string refused;             ///< why the run did not begin, with advice; empty: it began
+    std::string note;                ///< what the caller should know beside it; empty: nothing
 };
 
 inline constexpr std::size_t default_max_output = 24 * 1024;
@@ -51,16 +51,17 @@ inline constexpr std::size_t highest_max_output = 1024 * 1024;
 
 /// What becomes of a run when its time is over.
 struct overtime {
-    std::chrono::milliseconds more{0};      ///< that it gets as a job; 0: it is ended
-    run_admission::place* place = nullptr;  ///< among the runs, which a job gives for one of those in the background
-    std::string key;                        ///< admission_key() of its caller
-    bool used = false;                      ///< it goes on as a job
+    std::chrono::milliseconds more{0};    ///< that it gets as a job; 0: it is ended
+    run_admission::slot* slot = nullptr;  ///< among the runs, which a job gives for one of those in the background
+    std::string key;                      ///< admission_key() of its caller
+    bool used = false;                    ///< it goes on as a job
+    bool ends = true;                     ///< where there can be no job; else its call lasts as long
 };
 
 /// A run that prints into a collector.
 using collected_work = std::function<awaitable<sandbox::run_result>(output_collector& output)>;
 
-/// The steps that all runs share: waits for a place, runs, collects and streams. Everything given to the constructor
+/// The steps that all runs share: waits for a slot, runs, collects and streams. Everything given to the constructor
 /// must outlive it.
 class runner {
 public:
@@ -71,9 +72,9 @@ public:
     /// A run that could not begin has a sentence in run_outcome::refused.
     awaitable<run_outcome> run(caller who, request_io& io, sandbox::run_request request, run_options options) const;
 
-    /// Waits for a place among the runs, or among those in the background; null when too many wait already
+    /// Waits for a slot among the runs, or among those in the background; null when too many wait already
     /// (busy_sentence).
-    awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
+    awaitable<run_admission::slot> admit(caller who, request_io& io, bool background) const;
 
     /// Runs `work`; keeps its output, at most `max_output` bytes of each stream in memory, the rest in a file of the
     /// sandbox, and hands it to the caller's progress. All must outlive the call. `beyond`: null where the work does

@@ -141,8 +141,8 @@ def rows_of_workbook(options, data):
                 continue
             cells = []
             for cell in each:
-                place = column(cell.get('r'))
-                while len(cells) + 1 < min(place, 1000):
+                number = column(cell.get('r'))
+                while len(cells) + 1 < min(number, 1000):
                     cells.append('')
                 cells.append(value(cell))
             yield cells
@@ -179,8 +179,8 @@ def view_table(options, data):
     if count and first >= count:
         raise Refused(f'The table has {-(-count // ROWS)} pages of {ROWS} rows.')
     table = '\n'.join([line_of(head), '|' + ' --- |' * max(1, min(len(head), COLUMNS)), *lines])
-    place = f'{count} rows, {len(head)} columns; rows {first + 1} to {first + len(lines)}' if lines else f'no rows, {len(head)} columns'
-    return {'table': table, 'about': '; '.join(filter(None, (place, about))), 'pages': max(1, -(-count // ROWS))}
+    size = f'{count} rows, {len(head)} columns; rows {first + 1} to {first + len(lines)}' if lines else f'no rows, {len(head)} columns'
+    return {'table': table, 'about': '; '.join(filter(None, (size, about))), 'pages': max(1, -(-count // ROWS))}
 
 
 def main():

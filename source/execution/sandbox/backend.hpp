@@ -44,6 +44,9 @@ public:
     /// With every run in it; returns once nothing of it is left.
     virtual awaitable<> end_cell(cell_name) { co_return; }
 
+    /// From now on all processes of lasting cells stand still, or go on.
+    virtual void hold_cells(bool) {}
+
     /// An unconnected socket of the network of a lasting cell, which reaches the cell's own loopback and nothing else.
     /// It does not block. A cell that does not answer in a few seconds is an error.
     virtual awaitable<opened_socket> open_socket(cell_name, cell_socket)
@@ -55,7 +58,7 @@ public:
     virtual bool can_have_doors() const { return false; }
 
     /// Asked to end a lasting cell of this principal, or where as many live as may at all one of another, when a run in
-    /// `name` finds no place for its cell. False: none can give way.
+    /// `name` finds no room for its cell. False: none can give way.
     using room_maker = std::function<awaitable<bool>(cell_name name)>;
 
     /// The maker of all runs to come, called on the io thread; an empty one ends that.

@@ -16,7 +16,7 @@
 
 namespace cmcp::sandbox {
 
-/// A question to the launcher: a run, a list of cells, or a socket. `arrived` is notified once the answer is there.
+/// A request to the launcher: a run, a list of cells, or a socket. `arrived` is notified once the answer is there.
 struct pending_run {
     event arrived;
     std::optional<run_result> result;
@@ -88,7 +88,7 @@ private:
     std::deque<std::chrono::steady_clock::time_point> losses_;
     std::uint64_t last_id_ = 0;
     bool shut_ = false;
-    bool stops_ = false;  ///< the launcher ends because a signal told it to
+    bool stops_ = false;  ///< the launcher ends because of a signal
     bool listening_ = false;
     bool waiting_to_write_ = false;
 };

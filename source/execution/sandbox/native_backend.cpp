@@ -75,13 +75,16 @@ awaitable<run_result> run_once(link_ptr link, run_request request, output_receiv
     return run_to_end(std::move(link), std::move(shared), output, probe);
 }
 
-/// A question to the launcher, forgotten with the object.
-class question {
+/// A request to the launcher, forgotten with the object.
+class launcher_request {
 public:
-    explicit question(link_ptr link) : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_)) {}
-    question(const question&) = delete;
-    question& operator=(const question&) = delete;
-    ~question() { link_->forget(id_); }
+    explicit launcher_request(link_ptr link)
+        : link_(std::move(link)), id_(link_->next_id()), answer_(link_->expect(id_))
+    {
+    }
+    launcher_request(const launcher_request&) = delete;
+    launcher_request& operator=(const launcher_request&) = delete;
+    ~launcher_request() { link_->forget(id_); }
     std::uint64_t id() const { return id_; }
 
     /// The launcher's answer to this message: cells; none where the launcher ends.
@@ -195,7 +198,7 @@ native_backend::~native_backend() { link_->shut_down(); }
 
 awaitable<run_result> native_backend::run(run_request request, output_receiver& output)
 {
-    constexpr int most_tries = 16;  // others may be quicker to take the place
+    constexpr int most_tries = 16;  // others may be quicker to take the room
     request.prepared = request.prepared && zygote_lacks_.empty();
     const auto wanted = std::make_shared<const run_request>(std::move(request));
     for (int tries = 1;; ++tries) {
@@ -211,7 +214,7 @@ awaitable<run_result> native_backend::run(run_request request, output_receiver& 
 awaitable<std::vector<cell_state>> native_backend::cells()
 {
     if (link_->pid() < 0) co_return std::vector<cell_state>();
-    question all_cells(link_);
+    launcher_request all_cells(link_);
     std::string asks = encode_list_cells(all_cells.id());
     auto live = co_await all_cells.ask(std::move(asks));
     co_return live;
@@ -220,16 +223,21 @@ awaitable<std::vector<cell_state>> native_backend::cells()
 awaitable<> native_backend::end_cell(cell_name name)
 {
     if (link_->pid() < 0) co_return;
-    question end(link_);
+    launcher_request end(link_);
     std::string order = encode_end_cell({end.id(), std::move(name)});
     co_await end.ask(std::move(order));
+}
+
+void native_backend::hold_cells(bool on)
+{
+    if (link_->pid() >= 0) link_->send(encode_hold_cells(on));
 }
 
 awaitable<opened_socket> native_backend::open_socket(cell_name cell, cell_socket kind)
 {
     constexpr std::chrono::seconds patience{5};
     if (link_->pid() < 0) co_return opened_socket{{}, "Nothing runs in the sandbox."};
-    question socket(link_);
+    launcher_request socket(link_);
     std::string asks = encode_open_socket({socket.id(), std::move(cell), kind});
     auto opened = co_await socket.ask_socket(std::move(asks), event::clock::now() + patience);
     co_return opened;

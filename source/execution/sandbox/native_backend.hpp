@@ -13,13 +13,13 @@
 namespace cmcp::sandbox {
 
 /// The backend whose runs are started by the launcher process, in namespaces of their own. It needs nothing but the
-/// kernel; where the launcher is told so, Firejail makes namespaces and mounts in its stead (name() is then
+/// kernel; where its options say so, Firejail makes namespaces and mounts instead of it (name() is then
 /// "firejail"). All members must be called on the io thread.
 class native_backend final : public backend {
 public:
     struct options {
         std::string launcher_path;                                         ///< absolute path of container-mcp-launcher
-        launcher_options launcher;                                         ///< told to the launcher at every start
+        launcher_options launcher;                                         ///< given to the launcher at every start
         layer zygote_layer{"python_zygote", layer::state::not_asked, {}};  ///< reported where there is none
         layer browser_layer{"browser_sandbox", layer::state::not_asked, {}};  ///< the same
         layers further{};  ///< layers of the server itself, added to those of probe()
@@ -42,6 +42,7 @@ public:
     bool keeps_cells() const override { return has_processes_ && name() == "native"; }
     awaitable<std::vector<cell_state>> cells() override;
     awaitable<> end_cell(cell_name name) override;
+    void hold_cells(bool on) override;
     awaitable<opened_socket> open_socket(cell_name cell, cell_socket kind) override;
     bool can_have_doors() const override { return keeps_cells(); }
     void on_full(room_maker maker) override { make_room_ = std::move(maker); }

@@ -120,10 +120,10 @@ awaitable<> run_in_flight::pump(run_stream& from, stream name)
         const std::string bytes = co_await from.read(piece);
         if (std::exchange(may_precede_doors_, false)) link_->read_packets();
         if (bytes.empty()) co_return;
-        const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes.size()));
-        left -= taken;
-        if (taken < bytes.size() && !std::exchange(over, true)) kill(cause::output_limit);
-        if (taken > 0) co_await output_.receive(name, std::string_view(bytes).substr(0, taken));
+        const auto accepted = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes.size()));
+        left -= accepted;
+        if (accepted < bytes.size() && !std::exchange(over, true)) kill(cause::output_limit);
+        if (accepted > 0) co_await output_.receive(name, std::string_view(bytes).substr(0, accepted));
     }
 }
 

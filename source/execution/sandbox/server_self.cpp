@@ -158,13 +158,13 @@ layer judge()
 
 }  // namespace
 
-layer confine_server(const landlock_rules& places)
+layer confine_server(const landlock_rules& allowed)
 try {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return {"server_self", layer::state::off, "a build with a sanitizer needs more than the filter allows"};
 #endif
     const bpf_program filter = compile_rules(server_rules(), EPERM);
-    landlock_rules rules = places;
+    landlock_rules rules = allowed;
     rules.signals_outside = true;  // the launcher and the browser, which are not confined by it, can be ended
     if (!keep_only_ownership())
         return {"server_self", layer::state::off, std::string("capabilities: ") + std::strerror(errno)};

@@ -97,7 +97,7 @@ bool terminal_master::signal(int number)
     return master_.is_open() && ::ioctl(master_.native_handle(), TIOCSIG, number) == 0;
 }
 
-terminal_master::modes terminal_master::look()
+terminal_master::modes terminal_master::read_modes()
 {
     modes seen;
     if (!master_.is_open()) return seen;

@@ -31,7 +31,7 @@ public:
     /// Types `keys`, waiting while the programs do not read. False: the terminal is closed.
     awaitable<bool> write(std::string keys);
 
-    void resize(terminal_size size);  ///< the programs in the foreground are told (SIGWINCH)
+    void resize(terminal_size size);  ///< the programs in the foreground get SIGWINCH
 
     /// SIGINT, SIGQUIT or SIGTSTP to the programs in the foreground, whatever the terminal's modes are. False: the
     /// kernel sends no other signal so.
@@ -43,7 +43,7 @@ public:
         char end_of_input = 4;  ///< VEOF
         int foreground = 0;     ///< the process group; 0: not known
     };
-    modes look();
+    modes read_modes();
 
     void wake();   ///< ends the pending waits
     void close();  ///< hangs up

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "administration/admin_gateway.hpp"
 #include "async/event.hpp"
-#include "http/admin_gateway.hpp"
 #include "http/exchange.hpp"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "administration/admin_nodes.hpp"
 
-#include "http/admin_gateway.hpp"
+#include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 
 #include <algorithm>
@@ -98,6 +98,7 @@ json::object one_list_of(std::vector<node_list> lists, std::string_view member, 
         }
         add_rows(rows, node, taken(answer, member));
         parts.add(answer);
+        answer.erase("columns");  // this server's count
         answer["node"] = node;
         nodes.push_back(std::move(answer));
     }
@@ -120,7 +121,7 @@ std::vector<std::string> admin_nodes::others_named(const std::string& name) cons
     auto others = members != nullptr ? members->others() : std::vector<std::string>();
     if (name == "*") return others;
     if (std::ranges::find(others, name) == others.end())
-        throw gateway_error(404, "The cluster has no server of this name; GET /admin/cluster lists them.");
+        throw http_refusal(404, "The cluster has no server of this name; GET /admin/cluster lists them.");
     return {name};
 }
 
@@ -145,7 +146,7 @@ awaitable<std::vector<node_list>> admin_nodes::lists_of_others(const http_reques
         auto body = jsonrpc::read_object(each.body);
         const bool is_list = each.status == 200;
         if (!is_list && each.status != 0 && name != "*")
-            throw gateway_error(each.status, text_of(body, "error"), text_of(body, "error_type"));
+            throw http_refusal(each.status, text_of(body, "error"), text_of(body, "error_type"));
         lists.push_back({each.node, is_list ? std::move(body) : json::object()});
     }
     co_return lists;
@@ -153,11 +154,11 @@ awaitable<std::vector<node_list>> admin_nodes::lists_of_others(const http_reques
 
 awaitable<http_reply> admin_nodes::change_at(const http_request& request, std::string name) const
 {
-    if (name == "*") throw gateway_error(400, "A change is for one server; name it.", "InvalidArgument");
+    if (name == "*") throw http_refusal(400, "A change is for one server; name it.", "InvalidArgument");
     auto answers = co_await ask(request, name, patience_with_changes);
     auto& answer = answers.at(0);
     if (answer.status == 0)
-        throw gateway_error(502, "The server " + name + " of this cluster does not answer.", "NodeUnreachable");
+        throw http_refusal(502, "The server " + name + " of this cluster does not answer.", "NodeUnreachable");
     http_reply reply;
     reply.status = answer.status;
     reply.body = std::move(answer.body);

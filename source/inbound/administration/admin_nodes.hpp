@@ -32,7 +32,7 @@ struct row_order {
 json::object one_list_of(std::vector<node_list> lists, std::string_view member, const row_order& order);
 
 /// The servers of a cluster whose administration this one shows and passes on, by a name of the request's: that of a
-/// server, or "*" for all. Callers have to be administrators. Throws gateway_error, also where a name is no member's.
+/// server, or "*" for all. Callers have to be administrators. Throws http_refusal, also where a name is no member's.
 struct admin_nodes {
     std::string node;                   ///< this server
     member_gateway* members = nullptr;  ///< null: this server is alone

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/admin_gateway.hpp"
+#include "administration/admin_gateway.hpp"
 #include "transport/session_store.hpp"
 
 #include <string_view>

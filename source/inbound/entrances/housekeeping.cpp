@@ -51,4 +51,13 @@ awaitable<> watch_certificate(server_certificate& own)
     }
 }
 
+awaitable<> watch_ends(certificate_ends& all)
+{
+    constexpr std::chrono::minutes between_looks(1);
+    for (;;) {
+        all.look(std::time(nullptr));
+        co_await pause_for(between_looks);
+    }
+}
+
 }  // namespace cmcp

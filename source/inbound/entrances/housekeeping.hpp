@@ -3,6 +3,7 @@
 #include "http/connection.hpp"
 #include "http/tls_entrance.hpp"
 #include "identity/gatekeeper.hpp"
+#include "tls/certificate_ends.hpp"
 #include "transport/session_store.hpp"
 
 #include <chrono>
@@ -20,5 +21,8 @@ awaitable<> watch_logins(gatekeeper& logins, login_holds& answers);
 
 /// Takes the certificate anew once its files have changed.
 awaitable<> watch_certificate(server_certificate& own);
+
+/// Warns of certificates that end soon.
+awaitable<> watch_ends(certificate_ends& all);
 
 }  // namespace cmcp

@@ -8,16 +8,19 @@
 #include "http/authenticator.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
+#include "http/websocket.hpp"
 #include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
 #include "pages/landing_page.hpp"
 #include "rest/rest_routes.hpp"
+#include "tls/certificate_ends.hpp"
 #include "transport/http_sse.hpp"
 #include "transport/session_store.hpp"
 #include "transport/streamable_http.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 
 namespace cmcp {
@@ -35,7 +38,7 @@ constexpr std::size_t most_administrators = 64;
 void turn_away(stream_socket socket, const connection_context& from)
 {
     if (from.tls != nullptr) return;
-    auto reply = error_reply(503, "The server has as many connections as MCP_MAX_CONNECTIONS allows; try again later.");
+    auto reply = error_reply(503, "The server has as many connections as it can have; try again later.");
     reply.with("Retry-After", "5");
     reply.body = refusal_body(reply, true);
     auto text = reply_head(reply.status, reply.fields, reply.type());
@@ -81,23 +84,19 @@ unsigned overload_of(loop_delay::clock::duration delay, milliseconds most)
 
 struct http_server::implementation : std::enable_shared_from_this<http_server::implementation> {
     implementation(asio::io_context& io, const settings& served_config, bound_address address, server_core& served,
-                   std::function<json::value()> report_layers, gateways to, readiness_check ready)
+                   std::function<json::value()> report_layers, http_parts parts, readiness_check ready)
         : config(served_config),
           core(served),
           layers(std::move(report_layers)),
-          shown(to.previews),
-          administration(to.administration),
-          admin_routes(std::move(to.admin_routes)),
-          cluster(to.cluster),
-          nodes{to.node, to.members},
+          more(std::move(parts)),
           is_ready(ready),
-          logins(io.get_executor(), config, to.issuers),
+          logins(io.get_executor(), config, more.issuers),
           browsers(config),
           by_header(logins, &browsers),
           guard(config, by_header),
           listens(io, std::move(address)),
-          sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes),
-                   std::move(to.sessions), handle_maker(to.node), to.sessions_file),
+          sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes), more.sessions,
+                   handle_maker(more.node), more.sessions_file),
           delay(std::make_shared<loop_delay>(io.get_executor(), record_delay)),
           housekeeping(io.get_executor()),
           connections(io.get_executor()),
@@ -106,8 +105,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           context(config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), sessions.budget())
     {
         if (listens.address().is_secure()) context.tls = &entrance.emplace(config);
-        context.members = to.members;
-        context.limits = to.limits;
+        context.members = more.members;
+        context.limits = more.limits;
         context.pool = core.pool();
         sessions.on_return(
             [this](const std::shared_ptr<session>& who, const json::object& state) { core.take_up(who, state); });
@@ -116,24 +115,18 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         sse.add_routes(routes);
         if (!config.auth_issuers.empty()) add_metadata_routes(routes, config);
         add_tool_routes(routes, core, config);
-        if (to.files != nullptr) add_file_routes(routes, *to.files);
-        if (to.logins.find_key) logins.share(std::move(to.logins));
-        if (to.shells != nullptr) add_shell_route(routes, *to.shells, by_header, sockets);
-        if (shown != nullptr) add_preview_routes(routes, *shown);
-        if (to.jupyter != nullptr) add_jupyter_routes(routes, *to.jupyter, sockets);
+        if (more.logins.find_key) logins.share(more.logins);
+        if (more.routes) more.routes(routes, {by_header, sockets});
         add_openapi_route(routes, core.tools());
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
         add_landing_page(routes, config, std::move(ready), [this] { return details(); });
-        if (config.metrics)
-            add_metrics_route(routes,
-                              {update_of_figures(), [this](const http_request& by) { return sees_principals(by); }});
+        add_metrics_route(routes,
+                          {update_of_figures(), [this](const http_request& by) { return sees_principals(by); }});
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
-        if (administration != nullptr) {
-            add_key_routes(routes, config);
-            if (admin_routes) admin_routes(routes);
-            add_admin_routes(routes, config, sources_of_admin(&by_header, admits_nameless));
-            add_ui_routes(routes, {config, by_header, browsers, to.issuers, admits_nameless});
+        if (more.administration != nullptr) {
+            add_administration(routes, &by_header, admits_nameless);
+            add_ui_routes(routes, {config, by_header, browsers, more.issuers, admits_nameless, more.members});
         }
         observe();
         core.refuse_while([seen = delay, most = config.shed_delay] { return overload_of(seen->now(), most); });
@@ -157,10 +150,24 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                         [=, this] { return number(sessions.budget()->limit()); });
     }
 
-    admin_sources sources_of_admin(const authenticator* judges, bool admits_nameless)
+    admin_pages_ptr pages_of_admin(const authenticator* judges, bool admits_nameless)
     {
-        return {*administration, judges, sessions, streams, [this] { return connections.size(); },
-                admits_nameless, nodes,  cluster};
+        return std::make_shared<admin_pages>(admin_pages{config,
+                                                         *more.administration,
+                                                         judges,
+                                                         sessions,
+                                                         streams,
+                                                         [this] { return connections.size(); },
+                                                         admits_nameless,
+                                                         {more.node, more.members}});
+    }
+
+    void add_administration(router& to, const authenticator* judges, bool admits_nameless)
+    {
+        const auto pages = pages_of_admin(judges, admits_nameless);
+        add_key_routes(to, config);
+        if (more.admin_routes) more.admin_routes(to, pages);
+        add_admin_routes(to, pages);
     }
 
     // Callers see what belongs to them, so figures of all principals are for administrators and for who reads figures.
@@ -174,8 +181,9 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 
     std::function<awaitable<>()> update_of_figures()
     {
-        if (administration == nullptr) return {};
-        return [this] { return administration->update_figures(connections_of(sources_of_admin(nullptr, false))); };
+        if (more.administration == nullptr) return {};
+        return
+            [pages = pages_of_admin(nullptr, false)] { return pages->server.update_figures(connections_of(*pages)); };
     }
 
     void administer_at(asio::io_context& io, bound_address socket)
@@ -183,13 +191,10 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         admin.emplace(io, std::move(socket), rules_for_administrators(config), logins, sessions.budget());
         admin->context.pool = core.pool();
         add_act_route(admin->routes);
-        add_copy_route(admin->routes, *administration);
-        add_key_routes(admin->routes, config);
-        if (admin_routes) admin_routes(admin->routes);
-        add_admin_routes(admin->routes, config, sources_of_admin(nullptr, true));
+        add_copy_route(admin->routes, *more.administration);
+        add_administration(admin->routes, nullptr, true);
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
-        if (config.metrics)
-            add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
+        add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
     }
 
     // All that clients find, and what members say to each other.
@@ -200,13 +205,15 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         members->context.limits = context.limits;
         members->context.pool = core.pool();
         members->context.members = context.members;  // a sandbox may have gone from here
-        if (cluster != nullptr) add_member_routes(members->routes, *cluster);
+        if (more.member_routes) more.member_routes(members->routes);
     }
 
     json::object details() const
     {
         json::object figures;
         if (layers) figures["layers"] = layers();
+        auto ends = certificates.described(std::time(nullptr));
+        if (!ends.empty()) figures["certificates"] = std::move(ends);
         figures["sessions"] = sessions.size();
         figures["requests_in_flight"] = core.requests_in_flight();
         figures["connections"] = connections.size();
@@ -237,11 +244,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     const settings& config;
     server_core& core;
     std::function<json::value()> layers;
-    preview_gateway* shown;
-    admin_gateway* administration;
-    std::function<void(router&)> admin_routes;  // of other districts
-    cluster_gateway* cluster;
-    admin_nodes nodes;
+    http_parts more;
     readiness_check is_ready;
     admin_streams streams;
     gatekeeper logins;
@@ -253,6 +256,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     listener listens;
     session_store sessions;
     std::shared_ptr<loop_delay> delay;
+    certificate_ends certificates{config};
     task_group housekeeping;
     task_group connections;
     streamable_http streamable;
@@ -264,8 +268,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
 };
 
 http_server::http_server(asio::io_context& io, const settings& config, bound_address address, server_core& core,
-                         std::function<json::value()> layers, gateways to, readiness_check ready)
-    : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), to,
+                         std::function<json::value()> layers, http_parts parts, readiness_check ready)
+    : self_(std::make_shared<implementation>(io, config, std::move(address), core, std::move(layers), std::move(parts),
                                              std::move(ready)))
 {
 }
@@ -297,6 +301,7 @@ void http_server::start()
         self->entrance->certificate().tell();
         self->housekeeping.spawn("certificate", watch_certificate(self->entrance->certificate()));
     }
+    self->housekeeping.spawn("ends of certificates", watch_ends(self->certificates));
     self->housekeeping.spawn("sweep", sweep(self->sessions, self->context, every));
     if (self->config.callers_have_names())
         self->housekeeping.spawn("logins", watch_logins(self->logins, self->context.logins));
@@ -325,8 +330,8 @@ awaitable<> http_server::stop()
     auto until = std::chrono::steady_clock::now() + self.config.drain_timeout;
     co_await self.core.requests_ended(self.config.drain_timeout);
     // The connections that are left hold streams on which no request answers.
-    self.sessions.end_streams();
-    if (self.shown != nullptr) self.shown->end_all();
+    co_await self.sessions.end_streams();
+    if (self.more.end_connections) self.more.end_connections();
     self.sockets.abort_all();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     const bool drained = co_await self.connections.wait_idle(std::max(left, milliseconds(0)));

@@ -1,7 +1,6 @@
 #include "entrances/side_entrance.hpp"
 
 #include "async/deadline_wheel.hpp"
-#include "config/cluster_member.hpp"
 #include "config/settings.hpp"
 #include "http/member_caller.hpp"
 
@@ -51,11 +50,9 @@ settings settings_for_members(const settings& config)
 entrance_rules rules_for_members(const settings& config)
 {
     const auto said = [](const http_request& request) { return request.member ? request.member->who : nullptr; };
-    entrance_rules rules{
-        settings_for_members(config),
-        {said, "member", "This port is for the other members of the cluster, which say for whom they ask."}};
-    for (const auto& each : read_members(config.cluster_members)) rules.members.push_back(each.name);
-    return rules;
+    return {settings_for_members(config),
+            {said, "member", "This port is for the other members of the cluster, which say for whom they ask."},
+            true};
 }
 
 side_entrance::side_entrance(asio::io_context& io, bound_address place, entrance_rules by, gatekeeper& logins,
@@ -68,7 +65,7 @@ side_entrance::side_entrance(asio::io_context& io, bound_address place, entrance
       connections(io.get_executor())
 {
     if (listens.address().is_secure()) context.tls = &tls.emplace(rules.config);
-    if (!rules.members.empty()) context.member_names = &rules.members;
+    context.of_members = rules.of_members;
 }
 
 side_entrance::~side_entrance() { stop(); }

@@ -13,15 +13,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cmcp {
 
 /// The callers that come in beside the server's main address, and how.
 struct entrance_rules {
-    settings config;                        ///< of the server, as it counts here
-    authenticator::way_in by_way;           ///< the login of a request, which needs no credentials
-    std::vector<std::string> members = {};  ///< names of the certificates whose owners say for whom they ask
+    settings config;               ///< of the server, as it counts here
+    authenticator::way_in by_way;  ///< the login of a request, which needs no credentials
+    bool of_members = false;       ///< the owners of certificates say for whom they ask
 };
 
 /// For whoever may open the server's own socket in SANDBOX_ROOT: administrators, without tokens, TLS and proxies.

@@ -158,7 +158,7 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
 {
     connection_origin known;
     request_reader reader(*peer, context->config, *context->budget, context->guard, context->routes, context->proxies,
-                          context->member_names);
+                          context->of_members ? context->members : nullptr);
     std::optional<reading_mark> reads(std::in_place, *context, reader);
     peer_hold hold(*peer);
     for (bool go_on = true; go_on;) {

@@ -44,9 +44,8 @@ struct connection_context {
     const trusted_proxies proxies;
     tls_entrance* tls = nullptr;        ///< null: plain HTTP
     member_gateway* members = nullptr;  ///< null: this server is alone
-    /// A client with a certificate of one of these names is a member of the cluster. Null: nobody is.
-    const std::vector<std::string>* member_names = nullptr;
-    quotas* limits = nullptr;  ///< count requests as calls; null: no route here has such
+    bool of_members = false;            ///< a client with a certificate is another server of the cluster
+    quotas* limits = nullptr;           ///< count requests as calls; null: no route here has such
     std::shared_ptr<deadline_wheel> deadlines;
     std::shared_ptr<memory_budget> budget;  ///< bodies count against it
     std::weak_ptr<blocking_pool> pool;      ///< reads long bodies; empty: nobody does, they are left to the routes

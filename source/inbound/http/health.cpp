@@ -49,7 +49,7 @@ awaitable<> answer_metrics(exchange& x, std::shared_ptr<const metrics_sources> f
     http_reply reply;
     reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
     const std::string_view left_out = from->sees_principals(x.request()) ? "" : "cmcp_principal_";
-    metrics::registry::place at;
+    metrics::registry::cursor at;
     while (metrics::all().append_part(reply.body, at, left_out)) co_await asio::post(asio::use_awaitable);
     reply.with("Cache-Control", "no-store");
     co_await x.reply(std::move(reply));

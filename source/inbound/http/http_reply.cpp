@@ -108,11 +108,16 @@ http_reply method_not_allowed(std::string_view allowed)
 
 std::string refusal_body(const http_reply& refused, bool rpc_errors, std::string_view request_id)
 {
-    if (rpc_errors) return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem));
+    if (rpc_errors) {
+        std::optional<json::value> data;
+        if (refused.may_have_run) data = json::object{{"may_have_run", true}};
+        return jsonrpc::encode_error(nullptr, rpc_error(rpc_code::server_error, refused.problem, std::move(data)));
+    }
     json::object body;
     body["error"] = refused.problem;
     body["error_type"] =
         refused.problem_type.empty() ? refusal_type_of(refused.status) : std::string_view(refused.problem_type);
+    if (refused.may_have_run) body["may_have_run"] = true;
     if (!request_id.empty()) body["request_id"] = request_id;
     return jsonrpc::write_json(body);
 }

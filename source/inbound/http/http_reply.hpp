@@ -16,8 +16,9 @@ struct http_reply {
     bool close = false;  ///< the connection ends after the answer
 
     // Of a refusal, whose body depends on the path (http/refusal.hpp) and is written at sending.
-    std::string problem;       ///< a sentence; empty: this is no refusal
-    std::string problem_type;  ///< empty: that of the status
+    std::string problem;        ///< a sentence; empty: this is no refusal
+    std::string problem_type;   ///< empty: that of the status
+    bool may_have_run = false;  ///< nobody knows whether it was done
 
     std::string_view type() const { return !content_type.empty() || body.empty() ? content_type : json_type; }
     http_reply& with(std::string name, std::string value);

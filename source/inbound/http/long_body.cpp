@@ -124,7 +124,6 @@ jsonrpc::decode_limits decode_limits_of(const http_settings& config)
 {
     jsonrpc::decode_limits limits;
     limits.depth = config.json_depth;
-    limits.batch = config.json_batch;
     limits.digests = audit::current() != nullptr;
     return limits;
 }

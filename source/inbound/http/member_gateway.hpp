@@ -22,7 +22,8 @@ struct member_answer {
     std::string body;
 };
 
-/// The other servers of a cluster, as connections see them.
+/// The other servers of a cluster, as connections see them. An interface, because connections ask it about each request
+/// before a route is called, and the cluster is a district above this one.
 class member_gateway {
 public:
     virtual ~member_gateway() = default;
@@ -34,7 +35,11 @@ public:
     /// nothing of it has been read.
     virtual awaitable<bool> pass_on(exchange& x) = 0;
 
-    /// The names of the other members.
+    /// Whether another server of this name is registered, or was since this one began: one that comes back may ask
+    /// before this one has heard of it.
+    virtual bool is_member(std::string_view name) const = 0;
+
+    /// The names of the other members, also of those that are lost.
     virtual std::vector<std::string> others() const = 0;
 
     /// The answers of all the nodes, which are asked at once; those that are no members have none.

@@ -59,7 +59,7 @@ raw_header::verdict raw_header::look(std::string_view bytes)
         auto stop = std::min(end, bytes.size());
         if (stop - begin_ >= max_bytes_ && lines_ == 0)
             return refuse(414, "The request target is too long; shorten it.");
-        if (stop - begin_ >= max_bytes_) return refuse(431, "The header is larger than HTTP_MAX_HEADER_BYTES allows.");
+        if (stop - begin_ >= max_bytes_) return refuse(431, "The header is too long; send fewer or shorter fields.");
         auto result = piece(bytes.substr(looked_, stop - looked_), end != std::string_view::npos);
         if (result != verdict::incomplete) return result;
         looked_ = stop;

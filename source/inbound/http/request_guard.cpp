@@ -3,6 +3,7 @@
 #include "http/relayed_fields.hpp"
 #include "http/route.hpp"
 #include "text/ascii.hpp"
+#include "text/url_origin.hpp"
 #include "text/words.hpp"
 
 #include <algorithm>
@@ -41,14 +42,6 @@ bool same_port(std::string_view one, std::string_view other, std::string_view sc
     return port(one) == port(other);
 }
 
-// "https://host:port" of a URL; empty where that is none.
-std::string origin_of(std::string_view url)
-{
-    const auto mark = url.find("://");
-    if (mark == std::string_view::npos) return {};
-    return lower_case(url.substr(0, url.find_first_of("/?#", mark + 3)));
-}
-
 std::string_view host_of(std::string_view origin)
 {
     const auto authority = origin.substr(origin.find("://") + 3);
@@ -85,7 +78,7 @@ bool is_json(std::string_view content_type)
 
 constexpr std::string_view usual_fields =
     "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, x-request-id, "
-    "last-event-id, range, if-range, if-none-match, dpop, traceparent, tracestate, baggage";
+    "last-event-id, range, if-range, if-none-match, dpop, traceparent, tracestate, baggage, idempotency-key";
 
 // RFC 9110 section 5.6.2.
 bool is_field_name(std::string_view name)
@@ -125,7 +118,7 @@ bool from_another_page(const http_request& request)
 }
 
 request_guard::request_guard(const http_settings& config, const authenticator& logins)
-    : config_(config), logins_(logins), public_origin_(origin_of(config.public_url))
+    : config_(config), logins_(logins), public_origin_(lower_case(origin_of(config.public_url)))
 {
 }
 

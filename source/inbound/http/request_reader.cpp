@@ -3,6 +3,7 @@
 #include "config/http_settings.hpp"
 #include "http/body_stream.hpp"
 #include "http/member_caller.hpp"
+#include "http/member_gateway.hpp"
 #include "http/raw_header.hpp"
 #include "text/ascii.hpp"
 #include "tls/client_certificate.hpp"
@@ -63,10 +64,10 @@ bool is_json_body(const http_request& request)
     return equal_ignoring_case(request.header("content-type").value_or("").substr(0, json.size()), json);
 }
 
-void believe_member(http_request& into, const std::vector<std::string>& names)
+void believe_member(http_request& into, const member_gateway& members)
 {
     const auto& shown = into.certificate;
-    if (!shown || std::find(names.begin(), names.end(), shown->name) == names.end()) return;
+    if (!shown || !members.is_member(shown->name)) return;
     into.member = read_member_caller(into.header(member_caller_field).value_or(""));
     if (!into.member) return;
     into.address = into.member->address;
@@ -191,7 +192,7 @@ awaitable<request_reader::outcome> request_reader::read_header(raw_header& heade
         if (more) continue;
         peer_.clear_deadline();
         if (peer_.timed_out() && peer_.buffer().size() != 0)
-            co_return refuse(refusal, 408, "The header took longer than HTTP_HEADER_TIMEOUT.");
+            co_return refuse(refusal, 408, "The header took too long to arrive.");
         co_return outcome::closed;
     }
     peer_.clear_deadline();
@@ -228,7 +229,7 @@ awaitable<request_reader::outcome> request_reader::read_body(request_parser& par
         waiting = true;
         auto more = co_await peer_.read_some();
         if (more) continue;
-        if (peer_.timed_out()) co_return refuse(refusal, 408, "The body took longer than HTTP_BODY_TIMEOUT.");
+        if (peer_.timed_out()) co_return refuse(refusal, 408, "The body took longer than HTTP_TIMEOUT.");
         co_return refuse(refusal, 400, "The body ended before its announced length.");
     }
 }

@@ -19,6 +19,8 @@
 
 namespace cmcp {
 
+class member_gateway;
+
 struct http_settings;
 
 /// Reads the next request of a connection within the limits of size and time.
@@ -30,10 +32,9 @@ public:
         closed    ///< the peer is gone or silent
     };
 
-    /// `members`: the names of certificates whose owners are believed for whom they ask; null: none.
+    /// `members`: whoever shows the certificate of one of them is believed for whom it asks; null: nobody.
     request_reader(client_socket& peer, const http_settings& limits, memory_budget& budget, const request_guard& guard,
-                   const router& routes, const trusted_proxies& proxies,
-                   const std::vector<std::string>* members = nullptr)
+                   const router& routes, const trusted_proxies& proxies, const member_gateway* members = nullptr)
         : peer_(peer),
           limits_(limits),
           budget_(budget),
@@ -70,7 +71,7 @@ private:
     const request_guard& guard_;
     const router& routes_;
     const trusted_proxies& proxies_;
-    const std::vector<std::string>* members_;
+    const member_gateway* members_;
     digest_memo digests_;
     bool first_ = true;
     bool idle_ = false;

@@ -1,6 +1,7 @@
 #include "http/websocket.hpp"
 
 #include "http/relayed_fields.hpp"
+#include "jsonrpc/write_json.hpp"
 #include "text/ascii.hpp"
 
 #include <boost/asio/compose.hpp>
@@ -128,6 +129,22 @@ awaitable<std::unique_ptr<websocket>> websocket::accept(exchange& x, websocket_r
     auto [failure] = co_await stream.async_accept(handshake, as_tuple);
     if (failure) co_return nullptr;
     co_return std::unique_ptr<websocket>(new websocket(std::move(taken), all));
+}
+
+awaitable<> websocket::turn_away(exchange& x, websocket_register& all, http_reply refusal, std::string_view protocol)
+{
+    if (refuse(x.request()) || !offers(x.request(), protocol)) {
+        co_await x.reply(std::move(refusal));
+        co_return;
+    }
+    const terms of{.protocol = protocol};
+    const auto socket = co_await accept(x, all, of);
+    if (!socket) co_return;
+    const std::string message = jsonrpc::write_json(json::object{{"error", refusal.problem}});
+    const bool heard = co_await socket->write(message, true);
+    constexpr std::uint16_t not_possible = 1011;
+    constexpr std::string_view no_reason;
+    if (heard) co_await socket->close(not_possible, no_reason);
 }
 
 websocket::websocket(std::unique_ptr<connection> taken, websocket_register& all)

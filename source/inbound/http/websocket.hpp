@@ -50,6 +50,10 @@ public:
     static awaitable<std::unique_ptr<websocket>> accept(exchange& x, websocket_register& all, terms of);
     static awaitable<std::unique_ptr<websocket>> accept(exchange& x, websocket_register& all);
 
+    /// Answers with the refusal; to a page that offers the protocol with a message {"error": sentence}, because a
+    /// browser keeps the refusal of a handshake to itself.
+    static awaitable<> turn_away(exchange& x, websocket_register& all, http_reply refusal, std::string_view protocol);
+
     ~websocket();
     websocket(const websocket&) = delete;
     websocket& operator=(const websocket&) = delete;

@@ -129,7 +129,7 @@ std::string keep_state(const login_pages& self, const http_request& request, std
         .append(is_secure(request, config) ? "; Secure" : "");
 }
 
-code_flow::place place_of(const login_pages& self, const http_request& request)
+code_flow::own_urls own_urls_of(const login_pages& self, const http_request& request)
 {
     const auto here = address_used(request, self.from.config);
     return {here + "/ui/callback", here};
@@ -143,7 +143,7 @@ awaitable<http_reply> reply_to_beginning(const http_request& request, login_page
     if (!self->flow.possible() || std::ranges::find(known, issuer) == known.end())
         co_return failed_page(*self, request, 404,
                               "Nobody can log in there: AUTH_ISSUERS and AUTH_UI_CLIENT name the issuers.");
-    auto here = place_of(*self, request);
+    auto here = own_urls_of(*self, request);
     const auto way = co_await self->flow.begin(issuer, std::move(here));
     auto reply = sent_to(way.url);
     reply.with("Set-Cookie", keep_state(*self, request, way.state, life));
@@ -163,7 +163,7 @@ awaitable<http_reply> reply_to_callback(const http_request& request, login_pages
                               "The authorization server refused: " +
                                   (*error + (more.empty() ? "" : ": ") + more).substr(0, longest_error));
     }
-    auto here = place_of(*self, request);
+    auto here = own_urls_of(*self, request);
     auto token = co_await self->flow.finish(std::move(back), std::move(here));
     const auto judged = co_await self->from.logins.judge(request, token);
     if (!judged.who) co_return failed_page(*self, request, 403, judged.problem);

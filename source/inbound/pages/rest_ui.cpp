@@ -1,5 +1,5 @@
-#include "config/cluster_member.hpp"
 #include "config/settings.hpp"
+#include "http/member_gateway.hpp"
 #include "http/route.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "pages/page_files.hpp"
@@ -7,6 +7,7 @@
 #include "text/words.hpp"
 
 #include <memory>
+#include <set>
 #include <string_view>
 
 namespace cmcp {
@@ -51,10 +52,13 @@ json::array scopes_of(const http_request& request)
 }
 
 // The servers that an administrator of a cluster sees; without one there are none.
-json::array nodes_of(const settings& config)
+json::array nodes_of(const ui_sources& from)
 {
     json::array names;
-    for (auto& each : read_members(config.cluster_members)) names.emplace_back(std::move(each.name));
+    if (from.members == nullptr) return names;
+    std::set<std::string> all{from.config.sandbox_node};
+    for (auto& each : from.members->others()) all.insert(std::move(each));
+    for (const auto& each : all) names.emplace_back(each);
     return names;
 }
 
@@ -77,7 +81,7 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
     session["named"] = from->config.callers_have_names();
     session["everything"] = admin && (!request.principal.empty() || from->admits_nameless);
     session["node"] = from->config.sandbox_node;
-    session["nodes"] = session["everything"].as_bool() ? nodes_of(from->config) : json::array();
+    session["nodes"] = session["everything"].as_bool() ? nodes_of(*from) : json::array();
     session["administers_keys"] = admin;
     session["scopes"] = scopes_of(request);
     session["networks"] = json::object{{"offered", !from->config.sandbox_network_allowed.empty()},

@@ -18,6 +18,7 @@
 #include "rest/rest_reply.hpp"
 #include "rest/rest_sink.hpp"
 #include "transport/event_writer.hpp"
+#include "transport/idempotency_field.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/sse_frame.hpp"
 
@@ -45,6 +46,8 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
 {
     json::object meta;
     declare_client(meta, {}, client_info_of(request));
+    if (std::string key; !take_idempotency_key(request, key) && !key.empty())
+        meta[reserved_name::idempotency_key] = key;
     if (events) meta["progressToken"] = 1;
     if (events) meta[reserved_name::log_level] = "info";
     jsonrpc::request call;
@@ -99,6 +102,8 @@ http_reply error_of(const json::object& error)
                                       : 500,
                              error.at("message").as_string(), misfit ? "InvalidArgument" : "");
     if (busy) reply.with("Retry-After", "1");
+    const auto* data = error.if_contains("data");
+    reply.may_have_run = data != nullptr && data->is_object() && flag_of(data->get_object(), "may_have_run");
     return reply;
 }
 
@@ -127,6 +132,8 @@ std::optional<http_reply> refuse(server_core& core, const settings& config, cons
     if (called == nullptr || (called->definition().for_code_alone && !code_of(request)))
         return error_reply(404, "There is no tool \"" + name.substr(0, 100) + "\"; /docs lists them.");
     if (auto refused = refuse_scopes(request, config, called->definition().needs)) return refused;
+    std::string key;
+    if (auto refused = take_idempotency_key(request, key)) return refused;
     if (const std::string obstacle = called->obstacle(); !obstacle.empty())
         return error_reply(503, obstacle, "NotAvailable");
     return std::nullopt;

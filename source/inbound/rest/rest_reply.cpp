@@ -1,5 +1,6 @@
 #include "rest/rest_reply.hpp"
 
+#include "http/relayed_fields.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
@@ -63,8 +64,7 @@ int rest_status(int busy, bool failed, const json::object& object)
     if (name == "NotFound") return 404;
     if (name == "Forbidden") return 403;
     if (name == "NameTaken" || name == "StateError") return 409;
-    if (name == "Busy" || name == "NotAvailable" || name == "ImageNotFetched" || name == "SnapshotStoreError")
-        return 503;
+    if (is_any_of(name, {"Busy", "NotAvailable", "ImageNotFetched", "SnapshotStoreError", "NodeCutOff"})) return 503;
     if (name == "NodeUnreachable") return 502;
     if (name == "RateLimited") return 429;
     return name == "SandboxError" ? 500 : 400;
@@ -80,10 +80,11 @@ http_reply rest_reply(json::object result, std::string_view request_id)
     json::object object = rest_object(std::move(result));
     reply.status = rest_status(as_busy, failed, object);
     const bool busy = as_busy != 0;
-    const bool is_of_storage = reply.status == 503 && view_of(object, "error_type") == "SnapshotStoreError";
+    const bool passes =
+        reply.status == 503 && is_any_of(view_of(object, "error_type"), {"SnapshotStoreError", "NodeCutOff"});
     if (const auto* wait = object.if_contains("retry_after"); wait != nullptr && wait->is_int64())
         reply.with("Retry-After", std::to_string(wait->get_int64()));
-    else if (is_of_storage)
+    else if (passes)
         reply.with("Retry-After", "5");
     if (reply.status != 200 && !object.contains("error_type")) object["error_type"] = busy ? "Busy" : "ToolFailed";
     if (reply.status != 200) object["request_id"] = request_id;

@@ -49,17 +49,7 @@ std::shared_ptr<http_session> http_sse::make_session(const http_request& request
         refusal = std::move(*unknown);
         return nullptr;
     }
-    session_store::refusal why{};
-    auto opened = sessions_.create(request.principal, request.address, true, why);
-    if (!opened) {
-        refusal = session_refused(why);
-        return nullptr;
-    }
-    opened->state->who.profile = profile_of(request);
-    opened->state->who.scopes = shown_scopes(request);
-    opened->state->who.address = address_used(request, config_);
-    core_.watch(opened->state);
-    return opened;
+    return open_session(request, config_, core_, sessions_, true, refusal);
 }
 
 awaitable<> http_sse::open(exchange& x)

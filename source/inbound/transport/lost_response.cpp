@@ -135,7 +135,7 @@ std::string lost_response(const std::string& request, std::string_view response)
     const rpc_error error(rpc_code::server_error,
                           "The request has ended, but its response of " + std::to_string(response.size()) +
                               " bytes is lost: the connection broke before it arrived, and the server does not keep "
-                              "it any more (MCP_EVENT_LOG_KB, 10 minutes). `outcome` says how it ended." +
+                              "it any more (1 MiB a session, 10 minutes). `outcome` says how it ended." +
                               advice,
                           json::value(std::move(data)));
     return jsonrpc::encode_error(json::parse(request), error);

@@ -2,13 +2,16 @@
 
 #include "config/settings.hpp"
 #include "http/authenticator.hpp"
+#include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"
 #include "mcp/needed_scopes.hpp"
 #include "mcp/params.hpp"
 #include "mcp/request_record.hpp"
+#include "mcp/server_core.hpp"
 #include "text/ascii.hpp"
 #include "text/words.hpp"
+#include "transport/profile_choice.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -26,6 +29,20 @@ bool is_unwanted(std::string_view range)
         return weight.size() >= 3 && to_lower(weight.front()) == 'q' && weight[1] == '=' &&
                weight.substr(2).find_first_not_of("0.") == std::string_view::npos;
     });
+}
+
+http_reply session_refused(session_store::refusal why)
+{
+    using refusal = session_store::refusal;
+    bool all = why == refusal::too_many;
+    auto sentence = all ? "The server has as many sessions as MCP_MAX_SESSIONS allows; try again later."
+                    : why == refusal::too_many_of_caller
+                        ? "You have as many sessions as your quota of sessions allows; end one first."
+                        : "This address has half of the sessions that MCP_MAX_SESSIONS allows; end one first.";
+    rpc_error error(rpc_code::server_error, sentence);
+    auto reply = rpc_error_reply(all ? 503 : 429, nullptr, error);
+    reply.with("Retry-After", "60");
+    return reply;
 }
 
 }  // namespace
@@ -115,18 +132,20 @@ http_reply session_not_found(const std::string& more)
     return rpc_error_reply(404, nullptr, error);
 }
 
-http_reply session_refused(session_store::refusal why)
+std::shared_ptr<http_session> open_session(const http_request& request, const settings& config, server_core& core,
+                                           session_store& sessions, bool sse, http_reply& refusal)
 {
-    using refusal = session_store::refusal;
-    bool all = why == refusal::too_many;
-    auto sentence = all ? "The server has as many sessions as MCP_MAX_SESSIONS allows; try again later."
-                    : why == refusal::too_many_of_caller
-                        ? "You have as many sessions as MCP_MAX_SESSIONS_PER_CALLER allows; end one first."
-                        : "This address has as many sessions as MCP_MAX_SESSIONS_PER_ADDRESS allows; end one first.";
-    rpc_error error(rpc_code::server_error, sentence);
-    auto reply = rpc_error_reply(all ? 503 : 429, nullptr, error);
-    reply.with("Retry-After", "60");
-    return reply;
+    session_store::refusal why{};
+    auto opened = sessions.create(request.principal, request.address, sse, why);
+    if (!opened) {
+        refusal = session_refused(why);
+        return nullptr;
+    }
+    opened->state->who.profile = profile_of(request);
+    opened->state->who.scopes = shown_scopes(request);
+    opened->state->who.address = address_used(request, config);
+    core.watch(opened->state);
+    return opened;
 }
 
 }  // namespace cmcp

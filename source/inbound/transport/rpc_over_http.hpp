@@ -6,6 +6,7 @@
 #include "mcp/tool_registry.hpp"
 #include "transport/session_store.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 namespace cmcp {
 
+class server_core;
 struct settings;
 
 /// The types that a client's Accept header lets it be sent. Without the header, or with */*, both.
@@ -39,7 +41,9 @@ std::optional<http_reply> refuse_batch(const jsonrpc::payload& received, revisio
 /// 404 for a session that has ended or never was, in the words that clients look for, and `more`.
 http_reply session_not_found(const std::string& more = {});
 
-/// 503 or 429 with Retry-After, for a session that could not be made.
-http_reply session_refused(session_store::refusal why);
+/// A new session of the client that asks, which may do and sees what the request shows. Null with 503 or 429 and
+/// Retry-After in `refusal` where there are too many.
+std::shared_ptr<http_session> open_session(const http_request& request, const settings& config, server_core& core,
+                                           session_store& sessions, bool sse, http_reply& refusal);
 
 }  // namespace cmcp

@@ -9,6 +9,8 @@
 #include "mcp/server_core.hpp"
 #include "text/encodings.hpp"
 
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -125,8 +127,7 @@ session_store::~session_store() = default;
 
 std::size_t session_store::most_sessions(std::string_view principal) const
 {
-    if (principal.empty()) return config_.max_sessions_per_address;
-    return of_principal_ ? of_principal_(principal) : config_.max_sessions_per_caller;
+    return principal.empty() || !of_principal_ ? config_.max_sessions_per_address : of_principal_(principal);
 }
 
 std::shared_ptr<http_session> session_store::create(std::string principal, std::string address, bool sse, refusal& why)
@@ -365,9 +366,17 @@ bool session_store::sweep(clock::time_point now)
     return more || events == 0 || !kept_all;
 }
 
-void session_store::end_streams()
+awaitable<> session_store::end_streams()
 {
-    for (const auto& each : by_id_) each.second->general->close();
+    constexpr std::size_t most_in_a_turn = 1000;
+    std::vector<std::shared_ptr<event_stream>> streams;
+    streams.reserve(by_id_.size());
+    for (const auto& each : by_id_) streams.push_back(each.second->general);
+    std::size_t ended = 0;
+    for (const auto& each : streams) {
+        each->close();
+        if (++ended % most_in_a_turn == 0) co_await asio::post(asio::use_awaitable);
+    }
 }
 
 }  // namespace cmcp

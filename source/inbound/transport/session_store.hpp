@@ -68,7 +68,7 @@ class session_store {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// `of_principal`: how many sessions a caller with a name may have; null: MCP_MAX_SESSIONS_PER_CALLER. `handles`
+    /// `of_principal`: how many sessions a caller with a name may have; null: as many as an address. `handles`
     /// makes the ids of sessions, `ses_<node>_…`. `file` keeps those of streamable HTTP for the next process; empty:
     /// none.
     session_store(asio::any_io_executor executor, const http_settings& config,
@@ -105,7 +105,7 @@ public:
     /// All of them, longest unused first.
     std::vector<std::shared_ptr<http_session>> all() const;
 
-    void end_streams();  ///< at shutdown
+    awaitable<> end_streams();  ///< at shutdown, some in each step of the loop
 
     /// At shutdown, after the last request: waits until the sessions are in their file, at most `limit`.
     awaitable<> keep_all(std::chrono::milliseconds limit);

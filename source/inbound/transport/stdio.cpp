@@ -143,7 +143,7 @@ stdio_connection::stdio_connection(asio::any_io_executor executor, server_core& 
     session_->who = std::move(who);
     // `container-mcp stdio` leads a client from one server to the next: its late answer to a question of the last one
     // must not be taken for the answer to another.
-    session_->next_question =
+    session_->next_request_id =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
     core_.watch(session_);

@@ -4,6 +4,8 @@
 #include "http/endpoint_address.hpp"
 #include "http/member_caller.hpp"
 #include "mcp/header_check.hpp"
+#include "mcp/reserved_names.hpp"
+#include "transport/idempotency_field.hpp"
 #include "transport/profile_choice.hpp"
 #include "transport/rpc_over_http.hpp"
 #include "transport/start_in_turns.hpp"
@@ -97,9 +99,19 @@ http_reply refuse_event_id()
 {
     rpc_error error(rpc_code::server_error,
                     "Last-Event-ID names no stream of this session that could go on: all of it was sent before, it is "
-                    "forgotten (MCP_EVENT_LOG_KB, 10 minutes, a restart of the server), or the id is not one of this "
+                    "forgotten (1 MiB a session, 10 minutes, a restart of the server), or the id is not one of this "
                     "server. Send the request again, or GET without Last-Event-ID.");
     return rpc_error_reply(400, nullptr, error);
+}
+
+// The name goes with the call wherever it is passed on.
+void name_call(jsonrpc::message& of, const std::string& key)
+{
+    auto* call = std::get_if<jsonrpc::request>(&of);
+    if (call == nullptr || call->method != "tools/call") return;
+    auto& meta = call->params["_meta"];
+    if (!meta.is_object()) meta.emplace_object();
+    meta.get_object()[reserved_name::idempotency_key] = key;
 }
 
 peer peer_of(const http_request& request, const settings& config)
@@ -159,7 +171,10 @@ awaitable<> streamable_http::post(exchange& x)
         refused = rpc_error_reply(400, id_of(received), error);
     }
     if (!refused) refused = refuse_scopes(x.request(), config_, core_.tools(), received.messages);
+    std::string key;
+    if (!refused) refused = take_idempotency_key(x.request(), key);
     if (refused) return x.reply(std::move(*refused));
+    if (single && !key.empty()) name_call(received.messages.front(), key);
     if (claimed) return serve_stateless(x, std::move(received.messages.front()), accepted);
     return serve_session(x, std::move(received), accepted);
 }
@@ -228,17 +243,7 @@ std::shared_ptr<http_session> streamable_http::session_for(const http_request& r
         if (refused) refusal = std::move(*refused);
         return refused ? nullptr : known;
     }
-    session_store::refusal why{};
-    auto opened = sessions_.create(request.principal, request.address, false, why);
-    if (!opened) {
-        refusal = session_refused(why);
-        return nullptr;
-    }
-    opened->state->who.profile = profile_of(request);
-    opened->state->who.scopes = shown_scopes(request);
-    opened->state->who.address = address_used(request, config_);
-    core_.watch(opened->state);
-    return opened;
+    return open_session(request, config_, core_, sessions_, false, refusal);
 }
 
 awaitable<> streamable_http::serve_session(exchange& x, jsonrpc::payload received, accepted_types accepted)

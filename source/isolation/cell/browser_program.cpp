@@ -24,11 +24,11 @@ unique_fd listen_at(std::uint16_t port)
 {
     constexpr const char* step = "open a proxy port";
     unique_fd listener(check(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), step));
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    check(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), step);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), step);
     check(::listen(listener.get(), 128), step);
     return listener;
 }
@@ -86,7 +86,7 @@ void become_browser(jail_plan& plan)
     if (browser.trial) ::_exit(0);
     if (obstacle != 0) plan.request.argv.emplace_back("--no-sandbox");
     hand_over(plan, obstacle == 0);
-    take_places(plan);
+    install_descriptors(plan);
     check(::dup2(3, 4), "place descriptors");  // where --remote-debugging-pipe writes
     execute_program(plan);
 }

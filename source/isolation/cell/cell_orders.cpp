@@ -54,6 +54,10 @@ std::string encode_kill_order(std::uint32_t number) { return encoded(cell_order:
 
 std::uint32_t decode_kill_order(std::string_view rest) { return wire_reader(rest).next<std::uint32_t>(); }
 
+std::string encode_hold_order(bool on) { return encoded(cell_order::hold, on); }
+
+bool decode_hold_order(std::string_view rest) { return wire_reader(rest).next<bool>(); }
+
 bool send_start(int program, bool loaded, const start_message& start, std::span<const int> descriptors)
 {
     const std::string body = encode_begin(start);

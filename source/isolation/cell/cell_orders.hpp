@@ -19,6 +19,7 @@ enum class cell_order : char {
                     ///< child_says::program answers in a cell that lasts, and where there is none
     begin = 'b',    ///< begin_order, in a cell that lasts: the program gets its start now
     kill = 'k',     ///< number of a program, which is killed with its session
+    hold = 'h',     ///< whether all processes of the cell but its first one stand still
     socket = 's',
     local = 'l',  ///< of a program's socket, in cell/local_sockets.hpp: child_says::refused answers what is no
                   ///< program's of the cell
@@ -42,11 +43,13 @@ struct begin_order {
 std::string encode_begin_order(const begin_order& order);
 
 std::string encode_kill_order(std::uint32_t number);
+std::string encode_hold_order(bool on);
 
 /// After the first byte of each.
 program_order decode_program_order(std::string_view rest);
 begin_order decode_begin_order(std::string_view rest);
 std::uint32_t decode_kill_order(std::string_view rest);
+bool decode_hold_order(std::string_view rest);
 
 /// Hands a start over to a program that is not held. `loaded`: it becomes the program that the first process has
 /// loaded. False: the program's socket is full. Throws std::system_error, step_failed.

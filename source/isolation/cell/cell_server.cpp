@@ -136,6 +136,8 @@ private:
                 return begin(decode_begin_order(rest));
             case cell_order::kill:
                 return kill(decode_kill_order(rest));
+            case cell_order::hold:
+                return hold(decode_hold_order(rest));
             case cell_order::socket:
                 return hand_out_socket(plan_.control.get(), order.bytes);
             case cell_order::local:
@@ -146,26 +148,26 @@ private:
     void tell_refusals()
     {
         for (const local_sockets::refusal& each : locals_.take_refusals())
-            send_packet(plan_.control.get(), encoded(child_says::refused, each.program, each.text));
+            send_packet_waiting(plan_.control.get(), encoded(child_says::refused, each.program, each.text));
     }
 
     void make(const program_order& order, std::vector<unique_fd> descriptors)
     try {
         const pid_t process = maker_.make(order, std::move(descriptors));
         programs_.push_back({order.number, process, {}, !plan_.lasts});
-        if (plan_.lasts) send_packet(plan_.control.get(), encoded(child_says::program, order.number, process));
+        if (plan_.lasts) send_packet_waiting(plan_.control.get(), encoded(child_says::program, order.number, process));
     } catch (const std::exception& failure) {
-        send_packet(plan_.control.get(), encoded(child_says::program, order.number, pid_t{0}, error_of(failure),
-                                                 std::string_view(failure.what())));
+        send_packet_waiting(plan_.control.get(), encoded(child_says::program, order.number, pid_t{0}, error_of(failure),
+                                                         std::string_view(failure.what())));
     }
 
     void begin(const begin_order& order)
     {
-        const auto place = program_of(order.number);
-        if (place == programs_.end()) return;
-        place->begun = true;
-        place->outputs = order.outputs;
-        ::kill(place->process, SIGCONT);  // an inmate may have stopped it
+        const auto entry = program_of(order.number);
+        if (entry == programs_.end()) return;
+        entry->begun = true;
+        entry->outputs = order.outputs;
+        ::kill(entry->process, SIGCONT);  // an inmate may have stopped it
     }
 
     // No cell lives on with a session that cannot be ended.
@@ -176,11 +178,18 @@ private:
 
     void kill(std::uint32_t number)
     {
-        const auto place = program_of(number);
-        if (place == programs_.end() || !plan_.lasts) return;
-        place->killed = true;
-        ::kill(place->process, SIGKILL);  // before its session has begun, too
-        kill_session(*place);
+        const auto entry = program_of(number);
+        if (entry == programs_.end() || !plan_.lasts) return;
+        entry->killed = true;
+        ::kill(entry->process, SIGKILL);  // before its session has begun, too
+        kill_session(*entry);
+    }
+
+    // Inmates that wake each other are stopped, too, before they do. What cannot be held must not go on.
+    void hold(bool on) const
+    {
+        if (!owns_namespace_) ::_exit(1);
+        if (::kill(-1, on ? SIGSTOP : SIGCONT) != 0 && errno != ESRCH) end(1);
     }
 
     void collect()
@@ -199,21 +208,21 @@ private:
     // Any inmate can send the signal in another's name, but not close its descriptors.
     void end_in_advance(pid_t process)
     {
-        const auto place = program_with(process);
-        if (place == programs_.end() || !place->begun || place->killed) return;
+        const auto entry = program_with(process);
+        if (entry == programs_.end() || !entry->begun || entry->killed) return;
         if (!plan_.lasts && (plan_.executes || !owns_namespace_)) return;
         const std::string output = "/proc/" + std::to_string(process) + "/fd/1";
         if (::access(output.c_str(), F_OK) == 0 || errno != ENOENT) return;
         const auto used = figures_of(process);
         if (!used) return;
-        program_end ended{place->number, 0, used->cpu, used->peak_memory};
+        program_end ended{entry->number, 0, used->cpu, used->peak_memory};
         if (!plan_.lasts) end_with_it(ended);
-        ended.left = sessions_->count(process, place->outputs);
+        ended.left = sessions_->count(process, entry->outputs);
         if (ended.left.others != 0) --ended.left.others;  // itself, without descriptors
         ::kill(process, SIGKILL);
-        leave(*place);
+        leave(*entry);
         tell(ended);
-        programs_.erase(place);
+        programs_.erase(entry);
     }
 
     // Of the only program.
@@ -245,31 +254,34 @@ private:
     // The number of a session stays taken while it has members, so what is killed is killed before it is collected.
     void collect(const siginfo_t& end)
     {
-        const auto place = program_with(end.si_pid);
-        if (place == programs_.end()) {
+        const auto entry = program_with(end.si_pid);
+        if (entry == programs_.end()) {
             ::wait4(end.si_pid, nullptr, 0, nullptr);
             return;
         }
-        const bool out_of_processes = place->begun && lacked_processes(end);
+        const bool out_of_processes = entry->begun && lacked_processes(end);
         left_processes left;
-        if (plan_.lasts && place->killed) kill_session(*place);
-        if (plan_.lasts && place->begun) {
-            if (!place->killed) leave(*place);
-            left = sessions_->count(end.si_pid, place->outputs);
+        if (plan_.lasts && entry->killed) kill_session(*entry);
+        if (plan_.lasts && entry->begun) {
+            if (!entry->killed) leave(*entry);
+            left = sessions_->count(end.si_pid, entry->outputs);
         }
         int status = 0;
         rusage used{};
         ::wait4(end.si_pid, &status, 0, &used);
         if (!plan_.lasts && owns_namespace_) end_all_others();
-        program_end ended = end_of(place->number, status, plan_.lasts ? used : use_of_children());
-        programs_.erase(place);
+        program_end ended = end_of(entry->number, status, plan_.lasts ? used : use_of_children());
+        programs_.erase(entry);
         ended.out_of_processes = out_of_processes;
         ended.left = left;
         tell(ended);
         if (!plan_.lasts) ::_exit(0);
     }
 
-    void tell(const program_end& ended) const { send_packet(plan_.control.get(), encoded(child_says::ended, ended)); }
+    void tell(const program_end& ended) const
+    {
+        send_packet_waiting(plan_.control.get(), encoded(child_says::ended, ended));
+    }
 
     jail_plan& plan_;
     bool owns_namespace_;

@@ -84,7 +84,7 @@ bool differs_by_file(int socket)
     return here.st_dev != there.st_dev || here.st_ino != there.st_ino;
 }
 
-// A network that cannot be told is taken for the launcher's own.
+// A network that cannot be identified counts as the launcher's own.
 bool is_of_another_network(int socket)
 {
     const unique_fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -94,21 +94,21 @@ bool is_of_another_network(int socket)
 
 }  // namespace
 
-std::string encode_socket_order(std::uint64_t question, cell_socket kind)
+std::string encode_socket_order(std::uint64_t request, cell_socket kind)
 {
-    return encoded(cell_order::socket, question, kind);
+    return encoded(cell_order::socket, request, kind);
 }
 
 void hand_out_socket(int control, std::string_view order)
 {
     wire_reader in(order);
     in.next<cell_order>();
-    const auto question = in.next<std::uint64_t>();
+    const auto request = in.next<std::uint64_t>();
     const unique_fd socket = make_socket(in.next<cell_socket>());
     const int error = socket ? 0 : errno;
     const int number = socket.get();
-    send_packet(control, encoded(child_says::socket, question, error),
-                socket ? std::span<const int>(&number, 1) : std::span<const int>());
+    send_packet_waiting(control, encoded(child_says::socket, request, error),
+                        socket ? std::span<const int>(&number, 1) : std::span<const int>());
 }
 
 std::string socket_obstacle(int descriptor, cell_socket kind)
@@ -122,7 +122,7 @@ std::string doors_obstacle(std::span<const unique_fd> doors, std::size_t ports, 
 {
     const auto listens = [](const unique_fd& each) { return is_listener(each.get()); };
     const auto is_apart = [](const unique_fd& each) { return is_of_another_network(each.get()); };
-    const std::size_t of_names = ports == 0 ? 0 : 1;  // the place of datagrams, beside the proxy's listener
+    const std::size_t of_names = ports == 0 ? 0 : 1;  // for the socket of datagrams, beside the proxy's listener
     if (doors.size() != 2 * of_names + ports + (tools ? 1 : 0))
         return "there are not as many sockets as were asked for";
     if ((of_names != 0 && !takes_datagrams(doors.front().get())) ||

@@ -12,9 +12,9 @@
 /// keeps none. The network holds loopback alone, so they reach nothing else in whatever process they are used.
 namespace cmcp::sandbox {
 
-std::string encode_socket_order(std::uint64_t question, cell_socket kind);
+std::string encode_socket_order(std::uint64_t request, cell_socket kind);
 
-/// In the first process: answers an order by child_says::socket with the question, errno and the socket. Throws
+/// In the first process: answers an order by child_says::socket with the request's number, errno and the socket. Throws
 /// std::system_error.
 void hand_out_socket(int control, std::string_view order);
 

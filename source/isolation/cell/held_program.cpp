@@ -33,15 +33,16 @@ bool without_zeros(const std::vector<std::string>& texts)
                         [](const std::string& each) { return each.find('\0') != std::string::npos; });
 }
 
-// High first, because the descriptor at one of the places may be the other.
-void take_held_places(jail_plan& plan, int held_library)
+// High first, because one of the two descriptors may have the other's number.
+void install_held_descriptors(jail_plan& plan, int held_library)
 {
     constexpr int out_of_the_way = 10;
     plan.control.reset(check(::fcntl(plan.control.get(), F_DUPFD_CLOEXEC, out_of_the_way), "place descriptors"));
     const unique_fd library(check(::fcntl(held_library, F_DUPFD_CLOEXEC, out_of_the_way), "place descriptors"));
-    check(::dup2(library.get(), held_library_place), "place descriptors");
-    check(::dup2(plan.control.get(), held_control_place), "place descriptors");
-    for (int taken = 0; taken < held_library_place; ++taken) check(::fcntl(taken, F_SETFD, 0), "place descriptors");
+    check(::dup2(library.get(), held_library_descriptor), "place descriptors");
+    check(::dup2(plan.control.get(), held_control_descriptor), "place descriptors");
+    for (int number = 0; number < held_library_descriptor; ++number)
+        check(::fcntl(number, F_SETFD, 0), "place descriptors");
 }
 
 [[noreturn]] void execute_held(const held_kind& kind)
@@ -103,7 +104,7 @@ void hold(jail_plan& plan, const run_request& expected, int library)
     run_limits limits = plan.request.limits;
     limits.process_memory = kind->process_memory;
     limit_process_memory(limits, 0);
-    take_held_places(plan, library);
+    install_held_descriptors(plan, library);
     execute_held(*kind);
 }
 

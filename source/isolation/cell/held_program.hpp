@@ -27,7 +27,7 @@ std::optional<held_kind> held_kind_of(const run_request& request);
 /// The library, in a sealed memory file. Throws std::system_error.
 unique_fd held_library();
 
-/// The packet for the library, as hold/held_start.hpp tells. Nothing where it cannot be told.
+/// The packet for the library, as hold/held_start.hpp tells. Nothing where it does not fit.
 std::optional<std::string> encode_held_start(const start_message& start);
 
 /// In a process of a cell, which has its socket as the plan's control: confines itself and becomes the shell that the

@@ -33,7 +33,7 @@ namespace {
 
 using kind = local_call::kind;
 
-constexpr int outside = -1;  // in place of an errno: the name is not the cell's own
+constexpr int outside = -1;  // instead of an errno: the name is not the cell's own
 
 struct local_address {
     sockaddr_un address{};
@@ -212,8 +212,8 @@ int local_sockets::bind(const local_call& call, int socket) const
     if (is_abstract(call)) {
         error = bind_at(socket, call.address);
     } else {
-        const as_caller in_place(call);
-        if (!in_place) return EACCES;
+        const as_caller caller_view(call);
+        if (!caller_view) return EACCES;
         const std::string path = path_of(call);
         const auto slash = path.rfind('/');
         const std::string parent = slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));

@@ -46,9 +46,9 @@ bool is_terminal(const struct stat& status)
 // The terminal of its session is that of the run.
 bool has_output(pid_t process, const run_outputs& outputs)
 {
-    for (const char* place : {"/fd/1", "/fd/2"}) {
+    for (const char* output : {"/fd/1", "/fd/2"}) {
         struct stat status {};
-        const std::string path = "/proc/" + std::to_string(process) + place;
+        const std::string path = "/proc/" + std::to_string(process) + output;
         if (::stat(path.c_str(), &status) != 0) continue;
         if (outputs.has(pipe_at(status)) || is_terminal(status)) return true;
     }
@@ -150,11 +150,11 @@ std::vector<session_list::member> session_list::to_be_killed(pid_t session, cons
     return members;
 }
 
-// A process that forks between two looks has a child that the next look finds.
+// A process that forks between two attempts has a child that the next one finds.
 bool session_list::kill(pid_t session, const run_outputs& outputs) const
 {
-    constexpr int most_looks = 100, patience_ms = 100;
-    for (int look = 0; look != most_looks; ++look) {
+    constexpr int most_attempts = 100, patience_ms = 100;
+    for (int attempt = 0; attempt != most_attempts; ++attempt) {
         const std::vector<member> members = to_be_killed(session, outputs);
         if (members.empty()) return true;
         for (const member& each : members) send(each.pidfd, SIGKILL);

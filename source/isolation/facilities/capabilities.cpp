@@ -61,8 +61,8 @@ bool keep_only_ownership()
     __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
     if (::syscall(SYS_capget, &header, sets) != 0) return false;
     // In a user namespace of its own an ordinary user's process has all, and needs none.
-    const std::uint32_t kept = ::geteuid() == 0 ? sets[0].permitted & ownership : 0;
-    sets[0] = {kept, kept, 0};
+    const std::uint32_t capabilities = ::geteuid() == 0 ? sets[0].permitted & ownership : 0;
+    sets[0] = {capabilities, capabilities, 0};
     sets[1] = {};
     return clear_ambient_set() && clear_bounding_set() && ::syscall(SYS_capset, &header, sets) == 0;
 }
@@ -82,8 +82,8 @@ bool keep_only_sight(bool kills)
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
     if (::syscall(SYS_capget, &header, sets) != 0) return false;
-    const std::uint32_t kept = sets[0].permitted & (kills ? sight | 1u << CAP_KILL : sight);
-    sets[0] = {kept, kept, 0};
+    const std::uint32_t capabilities = sets[0].permitted & (kills ? sight | 1u << CAP_KILL : sight);
+    sets[0] = {capabilities, capabilities, 0};
     sets[1] = {};
     return clear_ambient_set() && ::syscall(SYS_capset, &header, sets) == 0;
 }

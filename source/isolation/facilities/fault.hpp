@@ -4,7 +4,7 @@
 
 namespace cmcp::sandbox {
 
-/// A test build of the launcher (CMCP_FAULTS, never the product) can be told to fail in setting up a layer, or to leave
+/// A test build of the launcher (CMCP_FAULTS, never the product) can be made to fail in setting up a layer, or to leave
 /// it out without a word: so the tests show that the one ends the run before it begins, and that the other is noticed.
 /// Throws step_failed in the first case, returns true in the second. In the product it is nothing.
 #ifdef CMCP_FAULTS

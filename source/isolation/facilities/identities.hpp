@@ -40,7 +40,7 @@ public:
     lease take();  ///< of a free number; throws step_failed when all are in use
     id_pair outside(unsigned number) const;
 
-    /// A user namespace that shows files of `owner` as files of run `number`. Kept for the next run.
+    /// A user namespace that shows files of `owner` as files of run `number`. Reused by the next run.
     int mapping(id_pair owner, unsigned number);
 
 private:

@@ -90,12 +90,12 @@ unique_fd open_beneath(int root, const std::string& path)
 
 bool allow(int ruleset, int root, const std::string& path, std::uint64_t rights)
 {
-    const unique_fd place = open_beneath(root, path);
-    if (!place) return errno == ENOENT || errno == ENOTDIR;
+    const unique_fd entry = open_beneath(root, path);
+    if (!entry) return errno == ENOENT || errno == ENOTDIR;
     struct stat kind {};
-    if (::fstat(place.get(), &kind) != 0) return false;
+    if (::fstat(entry.get(), &kind) != 0) return false;
     if (!S_ISDIR(kind.st_mode)) rights &= on_plain_files;
-    path_beneath rule{rights, place.get()};
+    path_beneath rule{rights, entry.get()};
     return ::syscall(SYS_landlock_add_rule, ruleset, rule_path_beneath, &rule, 0) == 0;
 }
 

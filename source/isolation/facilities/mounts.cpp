@@ -143,7 +143,7 @@ std::string stage_folder()
 {
     for (const char* candidate : {"/dev/pts", "/dev/mqueue", "/media", "/mnt", "/srv"})
         if (std::filesystem::is_directory(candidate)) return candidate;
-    throw step_failed("find a place for a new root", ENOENT);
+    throw step_failed("find a mount point for a new root", ENOENT);
 }
 
 void enter_root(int root)

@@ -68,7 +68,7 @@ proc_mount new_proc(proc_options options);
 void show_processes_only(const proc_mount& proc);
 
 /// Where a new root is mounted until it is the root folder.
-inline constexpr const char* root_place = "/usr";
+inline constexpr const char* root_mount_point = "/usr";
 
 /// A folder of the machine for new roots to be mounted upon, which no program here needs and no workspace is in.
 std::string stage_folder();

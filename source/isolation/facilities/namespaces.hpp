@@ -38,7 +38,7 @@ template <class Live>
 std::uint64_t all_namespaces(bool with_time);
 
 /// Clones this process into new namespaces of the given kinds; dispositions of signals are reset.
-/// With CLONE_PARENT among the kinds the clone is a child of this process's parent, which is told of its end by SIGCHLD
+/// With CLONE_PARENT among the kinds the clone is a child of this process's parent, which gets SIGCHLD at its end
 /// or what else it chose for this process. `cgroup`: descriptor of the cgroup v2 folder to start in, or -1. Throws
 /// step_failed("clone").
 cloned clone_into_namespaces(std::uint64_t kinds, int cgroup);

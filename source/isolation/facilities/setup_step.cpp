@@ -35,15 +35,16 @@ constexpr advice table[] = {
     {"start a process", EAGAIN,
      "The sandbox's limit of processes is reached (SANDBOX_PROCESS_LIMIT): end some, or all by stop_sandbox with "
      "keep_files, and try again."},
-    {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example the workspace."},
+    {"working folder", 0, "Choose a working folder that exists inside the sandbox, for example \".\"."},
     {"workspace is full", 0,
      "Delete files with file_delete, or raise SANDBOX_WORKSPACE_MAX_MB and SANDBOX_WORKSPACE_MAX_FILES."},
-    {"open workspace", ENOENT, "The workspace folder does not exist: create it or correct SANDBOX_ROOT."},
-    {"open workspace", EXDEV, "A workspace is a folder below SANDBOX_ROOT."},
-    {"open workspace", ELOOP, "A workspace is a folder below SANDBOX_ROOT, with no link on its way."},
-    {"open workspace", EACCES, "The server's user may not enter the workspace folder: correct its owner or mode."},
+    {"open workspace", ENOENT, "The folder of the sandbox does not exist: create it or correct SANDBOX_ROOT."},
+    {"open workspace", EXDEV, "The files of a sandbox are in a folder below SANDBOX_ROOT."},
+    {"open workspace", ELOOP, "The files of a sandbox are in a folder below SANDBOX_ROOT, with no link on its way."},
+    {"open workspace", EACCES, "The server's user may not enter the folder of the sandbox: correct its owner or mode."},
     {"workspace owner", 0,
-     "The workspace belongs to root on a file system without id-mapped mounts: give it to an ordinary user."},
+     "The folder of the sandbox belongs to root on a file system without id-mapped mounts: give it to an ordinary "
+     "user."},
     {"Firejail: no ", 0, unconfined},
     {"Firejail: Warning: an existing sandbox", 0, unconfined},
     {"Firejail: show an image", 0, "Images need SANDBOX_BACKEND=native."},
@@ -103,9 +104,9 @@ void close_all_but(std::vector<int> keep)
     unsigned next = 0;
     for (const int fd : keep) {
         if (fd < 0) continue;
-        const auto kept = static_cast<unsigned>(fd);
-        if (kept > next) check(::syscall(SYS_close_range, next, kept - 1, 0), "close descriptors");
-        next = kept + 1;
+        const auto current = static_cast<unsigned>(fd);
+        if (current > next) check(::syscall(SYS_close_range, next, current - 1, 0), "close descriptors");
+        next = current + 1;
     }
     check(::syscall(SYS_close_range, next, ~0u, 0), "close descriptors");
 }

@@ -151,12 +151,12 @@ void firejail::move_workspace(run_request& request)
 {
     const std::string named = request.workspace_inside;
     std::error_code error;
-    const std::string place = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
+    const std::string workspace = request.workspace.empty() ? "/tmp" : fs::canonical(request.workspace, error).string();
     if (error) throw step_failed("open workspace " + request.workspace, error.value());
-    request.workspace_inside = place;
-    follow(request.working_dir, named, place);
-    for (auto& argument : request.argv) follow(argument, named, place);
-    for (auto& [name, value] : request.environment) follow(value, named, place);
+    request.workspace_inside = workspace;
+    follow(request.working_dir, named, workspace);
+    for (auto& argument : request.argv) follow(argument, named, workspace);
+    for (auto& [name, value] : request.environment) follow(value, named, workspace);
 }
 
 void firejail::make_folder()

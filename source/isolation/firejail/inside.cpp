@@ -76,7 +76,7 @@ int settle(unique_fd socket)
     const int control = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, out_of_the_way);
     if (control < 0) ::_exit(1);
     const unique_fd empty(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    for (const int place : {inside_control, inside_program}) ::dup3(empty.get(), place, O_CLOEXEC);
+    for (const int descriptor : {inside_control, inside_program}) ::dup3(empty.get(), descriptor, O_CLOEXEC);
     static_cast<void>(socket.release());  // /dev/null is there now
     return control;
 }

@@ -15,8 +15,8 @@ struct held_start {
     bool has_input, has_script, has_result;
 };
 
-inline constexpr int held_library_place = 5;  ///< where the dynamic loader finds the library
-inline constexpr int held_control_place = 6;  ///< the control socket
+inline constexpr int held_library_descriptor = 5;  ///< where the dynamic loader finds the library
+inline constexpr int held_control_descriptor = 6;  ///< the control socket
 inline constexpr char held_preload[] = "LD_PRELOAD=/proc/self/fd/5";
 inline constexpr std::uint32_t held_variables_max = 512;
 inline constexpr std::uint32_t held_packet_max = 48 * 1024;

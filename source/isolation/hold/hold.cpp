@@ -44,7 +44,7 @@ struct message {
     std::memcpy(said + 9, step, first);
     std::memcpy(said + 9 + first, which, second);
     // NOLINTEND(bugprone-not-null-terminated-result)
-    ::send(held_control_place, said, 9 + length, MSG_NOSIGNAL);
+    ::send(held_control_descriptor, said, 9 + length, MSG_NOSIGNAL);
     ::_exit(1);
 }
 
@@ -68,16 +68,16 @@ message await_start()
     packet.msg_control = control;
     packet.msg_controllen = sizeof control;
     ssize_t length = -1;
-    while ((length = ::recvmsg(held_control_place, &packet, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+    while ((length = ::recvmsg(held_control_descriptor, &packet, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
     }
     if (length < static_cast<ssize_t>(sizeof(held_start)) || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
         ::_exit(1);
-    message taken{};
-    std::memcpy(&taken.start, received, sizeof taken.start);
-    taken.texts = received + sizeof(held_start);
-    taken.end = received + length;
-    take_descriptors(packet, taken);
-    return taken;
+    message start_packet{};
+    std::memcpy(&start_packet.start, received, sizeof start_packet.start);
+    start_packet.texts = received + sizeof(held_start);
+    start_packet.end = received + length;
+    take_descriptors(packet, start_packet);
+    return start_packet;
 }
 
 char* next_text(message& from)
@@ -89,20 +89,20 @@ char* next_text(message& from)
     return text;
 }
 
-void place_descriptors(const message& from)
+void install_descriptors(const message& from)
 {
     const bool wanted[most_descriptors] = {from.start.has_input, true, true, from.start.has_script,
                                            from.start.has_result};
     constexpr int order[most_descriptors] = {1, 2, 0, 3, 4};  // in which they come
     int next = 0;
-    for (const int place : order) {
-        if (!wanted[place]) {
-            if (place > 2) ::close(place);  // the streams stay what they are, /dev/null
-        } else if (next == from.count || ::dup2(from.descriptors[next++], place) < 0) {
+    for (const int target : order) {
+        if (!wanted[target]) {
+            if (target > 2) ::close(target);  // the streams stay what they are, /dev/null
+        } else if (next == from.count || ::dup2(from.descriptors[next++], target) < 0) {
             fail("place descriptors", "");
         }
     }
-    ::syscall(SYS_close_range, static_cast<unsigned>(held_library_place), ~0u, 0);
+    ::syscall(SYS_close_range, static_cast<unsigned>(held_library_descriptor), ~0u, 0);
 }
 
 // /proc shows a program's arguments where the kernel put them, so they are overwritten where there is room for the new.
@@ -115,10 +115,10 @@ public:
     {
         const std::size_t length = std::strlen(text) + 1;
         if (length > static_cast<std::size_t>(end_ - at_)) return text;
-        char* const place = at_;
-        std::memcpy(place, text, length);
+        char* const string = at_;
+        std::memcpy(string, text, length);
         at_ += length;
-        return place;
+        return string;
     }
 
 private:
@@ -159,7 +159,7 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
 {
     constexpr char waiting = 'w';
     char* const end_of_arguments = hide_arguments(argc, argv);
-    if (::send(held_control_place, &waiting, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
+    if (::send(held_control_descriptor, &waiting, 1, MSG_NOSIGNAL) != 1) ::_exit(1);
     message start = await_start();
     if (start.start.arguments + 1 != static_cast<std::uint32_t>(argc) || start.start.variables > held_variables_max)
         ::_exit(1);
@@ -168,7 +168,7 @@ __attribute__((constructor)) void hold(int argc, char** argv, char** environment
     const char* const folder = next_text(start);
     if (*folder != 0 && ::chdir(folder) != 0) fail("working folder ", folder);
     rewrite(start, argc, argv, end_of_arguments, environment);
-    place_descriptors(start);
+    install_descriptors(start);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);

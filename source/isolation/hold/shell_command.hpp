@@ -15,7 +15,7 @@ struct shell_command_head {
     std::uint32_t command;
 };
 
-inline constexpr int shell_channel_place = 3;  ///< where the library finds the socket
+inline constexpr int shell_channel_descriptor = 3;  ///< where the library finds the socket
 inline constexpr char shell_preload[] = "/proc/self/fd/0";
 inline constexpr char shell_ready[] = "ready";       ///< a line
 inline constexpr char shell_ended_by_errexit = 'e';  ///< a flag: `set -e` ended the command

@@ -1,4 +1,4 @@
-// Loaded into the bash of a sandbox's shell by the dynamic loader, this takes the place of its reader: commands come
+// Loaded into the bash of a sandbox's shell by the dynamic loader, this replaces its reader: commands come
 // whole over a socket and are run with bash's own parse_and_execute(), as those of a file that it sources. So nothing
 // of it stands in the user's variables, options, traps, prompts and history. It needs nothing but the C library and
 // what bash exports to its loadable builtins.
@@ -56,8 +56,8 @@ constexpr int not_interactive = 1;               // SEVAL_NONINT: no prompts, an
 constexpr int from_line_one = 0x10;              // SEVAL_RESETLINE
 constexpr int discarded = 2, after_errexit = 4;  // what bash jumps to its top level for
 
-constexpr int most_own_places = 14;
-constexpr rlim_t highest_own_place = 4000;
+constexpr int most_own_descriptors = 14;
+constexpr rlim_t highest_own_descriptor = 4000;
 constexpr int most_children = 256;
 constexpr int deepest_child = 16;
 
@@ -235,10 +235,10 @@ bool same_file(int one, int other)
 bool give_outputs_back()
 {
     bool moved = false;
-    for (int place = 0; place < 3; ++place) {
-        if (same_file(place, outputs[place])) continue;
-        moved = moved || place != 0;
-        ::dup2(outputs[place], place);
+    for (int stream = 0; stream < 3; ++stream) {
+        if (same_file(stream, outputs[stream])) continue;
+        moved = moved || stream != 0;
+        ::dup2(outputs[stream], stream);
     }
     return moved;
 }
@@ -384,16 +384,16 @@ int out_of_the_way(int descriptor)
 {
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
-    const rlim_t end = files.rlim_cur < highest_own_place ? files.rlim_cur : highest_own_place;
-    return ::fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(end) - most_own_places);
+    const rlim_t end = files.rlim_cur < highest_own_descriptor ? files.rlim_cur : highest_own_descriptor;
+    return ::fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(end) - most_own_descriptors);
 }
 
 void forget_variable(char** environment, const char* start)
 {
-    char** kept = environment;
+    char** next = environment;
     for (char** each = environment; *each != nullptr; ++each)
-        if (std::strncmp(*each, start, std::strlen(start)) != 0) *kept++ = *each;
-    *kept = nullptr;
+        if (std::strncmp(*each, start, std::strlen(start)) != 0) *next++ = *each;
+    *next = nullptr;
 }
 
 // The library itself was the standard input.
@@ -403,39 +403,39 @@ __attribute__((constructor)) void begin(int, char**, char** environment)
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, 0);
     ::close(nothing);
-    channel = out_of_the_way(shell_channel_place);
-    ::close(shell_channel_place);
-    for (int place = 0; place < 3; ++place) outputs[place] = out_of_the_way(place);
+    channel = out_of_the_way(shell_channel_descriptor);
+    ::close(shell_channel_descriptor);
+    for (int stream = 0; stream < 3; ++stream) outputs[stream] = out_of_the_way(stream);
     shell = ::getpid();
     waits_for_reader = channel >= 0;
 }
 
 }  // namespace
 
-#define CMCP_IN_PLACE_OF_C_LIBRARY __attribute__((visibility("default")))
+#define CMCP_REPLACES_C_LIBRARY __attribute__((visibility("default")))
 
 extern "C" {
-CMCP_IN_PLACE_OF_C_LIBRARY ssize_t read(int from, void* into, size_t most) { return read_or_serve(from, into, most); }
+CMCP_REPLACES_C_LIBRARY ssize_t read(int from, void* into, size_t most) { return read_or_serve(from, into, most); }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier, readability-identifier-naming): what fortified programs call
-CMCP_IN_PLACE_OF_C_LIBRARY ssize_t __read_chk(int from, void* into, size_t most, size_t)
+CMCP_REPLACES_C_LIBRARY ssize_t __read_chk(int from, void* into, size_t most, size_t)
 {
     return read_or_serve(from, into, most);
 }
 
-CMCP_IN_PLACE_OF_C_LIBRARY int sigaction(int number, const struct sigaction* to, struct sigaction* from)
+CMCP_REPLACES_C_LIBRARY int sigaction(int number, const struct sigaction* to, struct sigaction* from)
 {
     return change_action(number, to, from);
 }
 
-CMCP_IN_PLACE_OF_C_LIBRARY pid_t waitpid(pid_t of, int* status, int options)
+CMCP_REPLACES_C_LIBRARY pid_t waitpid(pid_t of, int* status, int options)
 {
     const auto ended = static_cast<pid_t>(::syscall(SYS_wait4, of, status, options, nullptr));
     pass_interrupt_on(ended);
     return ended;
 }
 
-CMCP_IN_PLACE_OF_C_LIBRARY int execve(const char* path, char* const* arguments, char* const* environment)
+CMCP_REPLACES_C_LIBRARY int execve(const char* path, char* const* arguments, char* const* environment)
 {
     end_if_interrupted();
     return static_cast<int>(::syscall(SYS_execve, path, arguments, environment));

@@ -32,7 +32,7 @@ std::uint64_t peak_memory_of(pid_t process)
     return bytes_in_line(read_text(AT_FDCWD, "/proc/" + std::to_string(process) + "/status"), "\nVmHWM:");
 }
 
-// While the payload, ended but not yet collected, still takes its place: whether one more process would be one too
+// While the payload, ended but not yet collected, still counts as a process: whether one more process would be one too
 // many.
 bool at_process_limit()
 {

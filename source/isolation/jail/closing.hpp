@@ -38,8 +38,8 @@ void tell_failure(int control, const std::exception& failure);
 /// The same, and ends the process.
 [[noreturn]] void report_failure(int control, const std::exception& failure);
 
-/// Whether a payload has ended badly while its cell could not have made one more process. Called while it still takes
-/// its place.
+/// Whether a payload has ended badly while its cell could not have made one more process. Called before it is
+/// collected, because until then it counts as a process.
 bool lacked_processes(const siginfo_t& end);
 
 /// Kills every process of this PID namespace but its first and the caller, and collects the caller's children.

@@ -90,14 +90,14 @@ bool worked_for_v6(int error)
 
 bool make_local_v6() { return worked_for_v6(make_local(AF_INET6, names_range_v6, names_prefix_v6)); }
 
-// Without SO_REUSEADDR, with which a program could bind the place of the datagrams, too, and get them.
-template <class Place>
-unique_fd socket_at(const Place& place, sa_family_t family, int type, const std::string& step)
+// Without SO_REUSEADDR, with which a program could bind the same port and get the datagrams.
+template <class Address>
+unique_fd socket_at(const Address& address, sa_family_t family, int type, const std::string& step)
 {
     unique_fd door(check(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), step));
     const int no = 0;
     if (family == AF_INET6) check(::setsockopt(door.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no), step);
-    check(::bind(door.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), step);
+    check(::bind(door.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), step);
     if (type == SOCK_STREAM) check(::listen(door.get(), waiting_connections), step);
     return door;
 }
@@ -106,20 +106,20 @@ std::string step_of(std::uint16_t port) { return "open port " + std::to_string(p
 
 unique_fd door_v4(in_addr_t address, std::uint16_t port, int type)
 {
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(address);
-    return socket_at(place, AF_INET, type, step_of(port));
+    sockaddr_in endpoint{};
+    endpoint.sin_family = AF_INET;
+    endpoint.sin_port = htons(port);
+    endpoint.sin_addr.s_addr = htonl(address);
+    return socket_at(endpoint, AF_INET, type, step_of(port));
 }
 
 // For both families.
 unique_fd door_v6(std::uint16_t port)
 {
-    sockaddr_in6 place{};
-    place.sin6_family = AF_INET6;
-    place.sin6_port = htons(port);
-    return socket_at(place, AF_INET6, SOCK_STREAM, step_of(port));
+    sockaddr_in6 endpoint{};
+    endpoint.sin6_family = AF_INET6;
+    endpoint.sin6_port = htons(port);
+    return socket_at(endpoint, AF_INET6, SOCK_STREAM, step_of(port));
 }
 
 }  // namespace

@@ -31,21 +31,23 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr const char* own_files_place = "run/container-mcp/own";
+constexpr const char* own_files_path = "run/container-mcp/own";
 constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 void close_foreign_descriptors(const jail_plan& plan)
 {
     close_all_but({plan.root.get(), plan.workspace.get(), plan.files.get(), plan.execution.get(), plan.control.get()});
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
-    for (int taken = 0; taken < 5; ++taken) check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
+    for (int descriptor = 0; descriptor < 5; ++descriptor)
+        check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
 }
 
 // A run that is given no input reads the /dev/null of its own root, whichever root its first process was cloned in.
 void take_null_of_own_root()
 {
     const unique_fd null(check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-    for (int taken = 0; taken < 5; ++taken) check(::dup3(null.get(), taken, O_CLOEXEC), "open /dev/null");
+    for (int descriptor = 0; descriptor < 5; ++descriptor)
+        check(::dup3(null.get(), descriptor, O_CLOEXEC), "open /dev/null");
 }
 
 unique_fd mount_own_memory(const jail_plan& plan, const std::string& path, std::uint64_t more)
@@ -84,8 +86,8 @@ void mount_processes_and_figures(const jail_plan& plan)
     const int root = plan.root.get();
     std::vector<std::pair<std::string, unique_fd>> figures;
     const auto copy = [&](const char* name) {
-        const std::string place = std::string("proc/") + name;
-        figures.emplace_back(place, copy_mount_tree(root, place, proc_step));
+        const std::string path = std::string("proc/") + name;
+        figures.emplace_back(path, copy_mount_tree(root, path, proc_step));
     };
     for (const char* name : figures_of_limits) copy(name);
     copy("sys");
@@ -95,7 +97,7 @@ void mount_processes_and_figures(const jail_plan& plan)
     attach_mount(visible.mount.get(), root, "proc", proc_step);
     copy(kernels_figure);
     copy(kernels_setting);  // of the mount, as long as the settings above do not cover it
-    for (const auto& [place, figure] : figures) attach_mount(figure.get(), root, place, proc_step);
+    for (const auto& [path, figure] : figures) attach_mount(figure.get(), root, path, proc_step);
     show_processes_only(visible);
 }
 
@@ -105,7 +107,7 @@ void mount_visible_processes(const jail_plan& plan)
     try {
         mount_processes_and_figures(plan);
     } catch (const step_failed&) {
-        detach_mounts(root_place + std::string("/proc"));  // fails where it did not get so far
+        detach_mounts(root_mount_point + std::string("/proc"));  // fails where it did not get so far
         const auto visible = new_proc({.processes_only = true, .traceable_only = true});
         attach_mount(visible.mount.get(), plan.root.get(), "proc", proc_step);
     }
@@ -146,25 +148,25 @@ usage_sources build_file_system(const jail_plan& plan)
 {
     usage_sources mounts;
     left_out("mounts");
-    attach_mount(plan.root.get(), AT_FDCWD, root_place, "mount the root");
+    attach_mount(plan.root.get(), AT_FDCWD, root_mount_point, "mount the root");
     mount_processes(plan, mounts);
     mounts.temporary = mount_own_memory(plan, "/tmp", 0);
     mounts.shared = mount_own_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
     mounts.sockets = open_socket_statistics();
     if (plan.lasts) mount_terminals(plan.root.get());
     show_workspace(plan);
-    if (plan.files) attach_mount(plan.files.get(), plan.root.get(), own_files_place, "mount the cell's own files");
+    if (plan.files) attach_mount(plan.files.get(), plan.root.get(), own_files_path, "mount the cell's own files");
     enter_root(plan.root.get());
     return mounts;
 }
 
 void note_own_memory(jail_plan& plan)
 {
-    std::vector<const char*> places{"/tmp", "/dev/shm"};
-    if (!plan.workspace) places.push_back(plan.request.workspace_inside.c_str());
-    for (const char* place : places) {
+    std::vector<const char*> folders{"/tmp", "/dev/shm"};
+    if (!plan.workspace) folders.push_back(plan.request.workspace_inside.c_str());
+    for (const char* folder : folders) {
         struct stat status {};
-        check(::stat(place, &status), "look at the cell's own folders");
+        check(::stat(folder, &status), "look at the cell's own folders");
         plan.own_memory.push_back(status.st_dev);
     }
 }

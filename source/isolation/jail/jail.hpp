@@ -24,7 +24,7 @@ namespace cmcp::sandbox {
 struct jail_plan {
     run_request request;
     bool probe = false;
-    const bpf_program* announcing = nullptr;  ///< in place of the first filter where a listener is possible
+    const bpf_program* announcing = nullptr;  ///< instead of the first filter where a listener is possible
     std::vector<const bpf_program*> filters;  ///< installed in this order
     landlock_rules rules;
     unique_fd execution;  ///< from prepare_execution(); none: `rules` has all
@@ -57,7 +57,7 @@ enum class child_says : char {
     inside = 'i',  ///< under Firejail: a pidfd of the first process of its PID namespace, and its own number there
     program = 'p',  ///< number of a program that was ordered, its process; 0, errno and step: there is none
     ended = 'e',    ///< program_end of a program
-    socket = 'o',   ///< number of the question, errno; with the socket
+    socket = 'o',   ///< number of the request, errno; with the socket
     refused = 'n',  ///< number of a program (0: one that has ended), a sentence: a call of it was refused
     doors = 'd',    ///< before any program is made; with the sockets (jail/doors.hpp)
     // A program says over its own:

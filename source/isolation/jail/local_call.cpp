@@ -67,7 +67,7 @@ bool is_unused(const unique_fd& socket)
            option(socket, SO_ACCEPTCONN) == 0 && !has_name(socket, ::getsockname) && !has_name(socket, ::getpeername);
 }
 
-std::optional<local_question> made(const seccomp_notif& notice, local_call call)
+std::optional<decoded_call> made(const seccomp_notif& notice, local_call call)
 {
     const auto& args = notice.data.args;
     call.family = static_cast<int>(args[0]);
@@ -76,11 +76,11 @@ std::optional<local_question> made(const seccomp_notif& notice, local_call call)
     const bool is_local = call.family == AF_UNIX && (call.type == SOCK_STREAM || call.type == SOCK_SEQPACKET);
     const bool tells_interfaces =
         call.family == AF_NETLINK && protocol == NETLINK_ROUTE && (call.type == SOCK_RAW || call.type == SOCK_DGRAM);
-    if (is_local && protocol != 0 && protocol != PF_UNIX) return local_question{{}, EPROTONOSUPPORT};
+    if (is_local && protocol != 0 && protocol != PF_UNIX) return decoded_call{{}, EPROTONOSUPPORT};
     if (!is_local && !tells_interfaces) return std::nullopt;
     call.waits = (args[1] & SOCK_NONBLOCK) == 0;
     call.ends_at_exec = (args[1] & SOCK_CLOEXEC) != 0;
-    return local_question{std::move(call), 0};
+    return decoded_call{std::move(call), 0};
 }
 
 bool read_local_address(const seccomp_notif& notice, std::string& into)
@@ -96,41 +96,41 @@ bool read_local_address(const seccomp_notif& notice, std::string& into)
     return true;
 }
 
-std::optional<local_question> named(const seccomp_notif& notice, local_call call)
+std::optional<decoded_call> named(const seccomp_notif& notice, local_call call)
 {
     if (!read_local_address(notice, call.address)) return std::nullopt;
     const std::string status = read_text(AT_FDCWD, file_of(notice.pid, "status"));
     call.number = static_cast<int>(notice.data.args[0]);
     call.socket = socket_of(notice, status);
     if (!call.socket && errno == EBADF) return std::nullopt;
-    if (!call.socket) return local_question{{}, EACCES};
+    if (!call.socket) return decoded_call{{}, EACCES};
     if (!is_unused(call.socket)) return std::nullopt;
     call.folder.reset(::open(file_of(notice.pid, "cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!call.folder) return local_question{{}, EACCES};
+    if (!call.folder) return decoded_call{{}, EACCES};
     const std::string descriptor = read_text(AT_FDCWD, file_of(notice.pid, "fdinfo/" + std::to_string(call.number)));
     call.ends_at_exec = (octal_in(descriptor, "\nflags:") & O_CLOEXEC) != 0;
     call.waits = (::fcntl(call.socket.get(), F_GETFL) & O_NONBLOCK) == 0;
     call.mask = static_cast<std::uint32_t>(octal_in(status, "\nUmask:"));
     call.type = option(call.socket, SO_TYPE);
-    return local_question{std::move(call), 0};
+    return decoded_call{std::move(call), 0};
 }
 
 }  // namespace
 
-std::optional<local_question> local_question_of(const seccomp_notif& notice, const unique_fd& listener)
+std::optional<decoded_call> decode_local_call(const seccomp_notif& notice, const unique_fd& listener)
 {
     const int number = notice.data.nr;
     if (number != SYS_socket && number != SYS_bind && number != SYS_connect) return std::nullopt;
     local_call call;
     call.id = notice.id;
     if (number != SYS_socket) call.what = number == SYS_bind ? local_call::kind::bind : local_call::kind::connect;
-    auto question = number == SYS_socket ? made(notice, std::move(call)) : named(notice, std::move(call));
-    if (!question || !question->call) return question;
+    auto decoded = number == SYS_socket ? made(notice, std::move(call)) : named(notice, std::move(call));
+    if (!decoded || !decoded->call) return decoded;
     // The caller still waits, so no other process has had its number meanwhile.
-    if (!still_waits(listener.get(), notice.id)) return local_question{{}, EINTR};
-    question->call->listener.reset(::fcntl(listener.get(), F_DUPFD_CLOEXEC, 0));
-    if (!question->call->listener) return local_question{{}, ENFILE};
-    return question;
+    if (!still_waits(listener.get(), notice.id)) return decoded_call{{}, EINTR};
+    decoded->call->listener.reset(::fcntl(listener.get(), F_DUPFD_CLOEXEC, 0));
+    if (!decoded->call->listener) return decoded_call{{}, ENFILE};
+    return decoded;
 }
 
 bool still_waits(int listener, std::uint64_t id) { return ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0; }

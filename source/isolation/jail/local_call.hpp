@@ -15,7 +15,7 @@
 ///
 /// UNIX sockets with names, between programs of one cell: a program outside may listen in the workspace, so no program
 /// of a cell ever has a socket that the kernel would still connect. What socket() gives is one end of a pair whose
-/// other end is closed. To bind or connect it the first process makes another socket, and puts that in its place.
+/// other end is closed. To bind or connect it the first process makes another socket, which replaces it.
 ///
 /// Sockets that read the network's interfaces (rtnetlink(7)): few, because the kernel counts nowhere what waits in
 /// them.
@@ -38,20 +38,20 @@ struct local_call {
     unique_fd socket;  ///< that is replaced; none: make
 };
 
-/// The question of a notice. Nothing: it is another call, which the kernel may carry out itself. `error` instead of a
+/// The call of a notice. Nothing: it is another call, which the kernel may carry out itself. `error` instead of a
 /// call where it cannot be read.
-struct local_question {
+struct decoded_call {
     std::optional<local_call> call;
     int error = 0;
 };
-std::optional<local_question> local_question_of(const seccomp_notif& notice, const unique_fd& listener);
+std::optional<decoded_call> decode_local_call(const seccomp_notif& notice, const unique_fd& listener);
 
 bool still_waits(int listener, std::uint64_t id);
 
 /// Answers a notice: `error` is an errno, or 0 for a call that returns 0.
 void answer_call(int listener, std::uint64_t id, int error);
 
-/// Lets the call return a copy of `socket`, as the descriptor or in the place of the descriptor that it named.
+/// Lets the call return a copy of `socket`, as the descriptor or instead of the descriptor that it named.
 void answer_with(const local_call& call, int socket);
 
 }  // namespace cmcp::sandbox

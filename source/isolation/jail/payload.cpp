@@ -20,8 +20,8 @@
 namespace cmcp::sandbox {
 namespace {
 
-constexpr int script_place = 3;
-constexpr int result_place = 4;
+constexpr int script_descriptor = 3;
+constexpr int result_descriptor = 4;
 
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value)
 {
@@ -33,7 +33,7 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
     environment.push_back(name + "=" + value);
 }
 
-void place(const unique_fd& from, int to)
+void duplicate_to(const unique_fd& from, int to)
 {
     if (from)
         check(::dup2(from.get(), to), "place descriptors");
@@ -46,19 +46,19 @@ void place(const unique_fd& from, int to)
 void hand_over_program(jail_plan& plan, const python_start& python)
 {
     constexpr const char* step = "hand over the program";
-    if (plan.control.get() <= program_place)
-        plan.control.reset(check(::fcntl(plan.control.get(), F_DUPFD_CLOEXEC, program_place + 1), step));
+    if (plan.control.get() <= program_descriptor)
+        plan.control.reset(check(::fcntl(plan.control.get(), F_DUPFD_CLOEXEC, program_descriptor + 1), step));
     int ends[2];
     check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), step);
     unique_fd theirs(ends[0]), ours(ends[1]);
     for (std::string_view rest = python.program; !rest.empty();)
         rest.remove_prefix(static_cast<std::size_t>(
             check(::send(ours.get(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL), step)));
-    ours.reset();  // it may be at the program's place
-    if (theirs.get() == program_place)
+    ours.reset();  // it may have the number that the program's needs
+    if (theirs.get() == program_descriptor)
         check(::fcntl(theirs.release(), F_SETFD, 0), step);
     else
-        check(::dup2(theirs.get(), program_place), step);
+        check(::dup2(theirs.get(), program_descriptor), step);
     plan.request.argv = python.command_line();
 }
 
@@ -76,17 +76,17 @@ std::vector<std::string> make_environment(const run_request& request)
     return environment;
 }
 
-void take_places(jail_plan& plan)
+void install_descriptors(jail_plan& plan)
 {
     const int control = plan.control.get();
     if (plan.input)
         check(::dup2(plan.input.get(), 0), "place descriptors");
     else
-        check(::dup3(script_place, 0, 0), "place descriptors");  // /dev/null is there until now
-    place(plan.output, 1);
-    place(plan.error, 2);
-    place(plan.script, script_place);
-    place(plan.result, result_place);
+        check(::dup3(script_descriptor, 0, 0), "place descriptors");  // /dev/null is there until now
+    duplicate_to(plan.output, 1);
+    duplicate_to(plan.error, 2);
+    duplicate_to(plan.script, script_descriptor);
+    duplicate_to(plan.result, result_descriptor);
     unblock_signals();
     if (plan.probe) return;  // it looks at one more
     if (control > 5) check(::syscall(SYS_close_range, 5u, static_cast<unsigned>(control) - 1, 0), "close descriptors");
@@ -97,7 +97,7 @@ void answer_probe(jail_plan& plan)
 {
     ::prctl(PR_SET_DUMPABLE, 1);
     ::close(plan.control.get());
-    report_probe(result_place);
+    report_probe(result_descriptor);
     ::_exit(0);
 }
 
@@ -128,7 +128,7 @@ void execute_program(jail_plan& plan)
 
 void execute_payload(jail_plan& plan)
 {
-    take_places(plan);
+    install_descriptors(plan);
     if (plan.probe) answer_probe(plan);
     execute_program(plan);
 }

@@ -10,9 +10,9 @@ namespace cmcp::sandbox {
 
 /// Puts the descriptors of the plan where the program of a run finds them (0 to 4) and closes all others but the
 /// control socket; no signal stays blocked. Throws step_failed.
-void take_places(jail_plan& plan);
+void install_descriptors(jail_plan& plan);
 
-/// Writes the facts of the finished sandbox to the result channel in place of running anything.
+/// Writes the facts of the finished sandbox to the result channel instead of running anything.
 [[noreturn]] void answer_probe(jail_plan& plan);
 
 /// Completes the plan with a start as encode_begin() of zygote_wire.hpp wrote it. Throws step_failed.

@@ -177,11 +177,12 @@ private:
     {
         // perl5.36 and python3.11 are the real names of perl and python3.
         const std::string plain = name.substr(0, name.find_first_of("0123456789.-"));
-        for (const auto& [program, place] : own_folders) {
+        for (const auto& [program, folder_pattern] : own_folders) {
             if (program != plain) continue;
-            if (!place.starts_with('*')) add_folder(std::string(place));
-            if (!place.starts_with('*')) continue;
-            for (const std::string& folder : search_.folders()) add_folder(folder + std::string(place.substr(1)));
+            if (!folder_pattern.starts_with('*')) add_folder(std::string(folder_pattern));
+            if (!folder_pattern.starts_with('*')) continue;
+            for (const std::string& folder : search_.folders())
+                add_folder(folder + std::string(folder_pattern.substr(1)));
         }
     }
 

@@ -148,7 +148,7 @@ refusal_listener::refusal_listener(unique_fd listener, std::vector<std::uint16_t
     reply_.resize(needed.reply);
 }
 
-void refusal_listener::look()
+void refusal_listener::tick()
 {
     if (listener_) budget_ = each_look;
 }
@@ -178,12 +178,12 @@ bool refusal_listener::has_callers()
 // Whether it is a call that the kernel may not carry out itself: it is handed over, or answered.
 bool refusal_listener::hand_over(const seccomp_notif& call)
 {
-    std::optional<local_question> question = local_question_of(call, listener_);
-    if (!question) return false;
-    note(question->error == EACCES ? "UNIX sockets: this machine lets the sandbox look at no socket of its programs"
-                                   : "");
-    if (!question->call) answer_call(listener_.get(), call.id, question->error);
-    call_to_carry_out_ = std::move(question->call);
+    std::optional<decoded_call> decoded = decode_local_call(call, listener_);
+    if (!decoded) return false;
+    note(decoded->error == EACCES ? "UNIX sockets: this machine lets the sandbox look at no socket of its programs"
+                                  : "");
+    if (!decoded->call) answer_call(listener_.get(), call.id, decoded->error);
+    call_to_carry_out_ = std::move(decoded->call);
     return true;
 }
 

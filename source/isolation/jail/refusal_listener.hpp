@@ -26,7 +26,7 @@ public:
     explicit refusal_listener(unique_fd listener, std::vector<std::uint16_t> doors = {}, bool makes_sockets = false);
 
     void begin() { denied_.clear(); }  ///< calls before the begin are not the run's
-    void look();                       ///< once in a while: more may be answered again
+    void tick();                       ///< once in a while: more may be answered again
 
     /// -1: there is no listener, nobody is left who could be heard, or too many came at once. It stays open for as long
     /// as this object lives: a watch ends with the last copy of a descriptor, and clones of this process have some.

@@ -13,7 +13,7 @@ inline constexpr std::array run_devices{"/dev/null",   "/dev/zero",    "/dev/ful
                                         "/dev/random", "/dev/urandom", "/dev/tty"};
 
 /// The rights of a run on its view. `files`: those of an allow-list; none: all programs may be executed, also in
-/// writable places.
+/// writable folders.
 landlock_rules rules_of(const run_request& request, const view_files* files);
 
 }  // namespace cmcp::sandbox

@@ -25,9 +25,9 @@ struct bpf_program {
 bpf_program compile_filter(bool memory_files = true);
 
 /// The same filter for a run with a listener (refusal_listener.hpp): what would fail with EPERM, or be killed as a call
-/// of a foreign architecture, every socket of another family than the internet's, and every bind and connect is told to
+/// of a foreign architecture, every socket of another family than the internet's, and every bind and connect is sent to
 /// the listener first. Without a listener it fails with ENOSYS.
-/// Where `sockets` is false, sockets are refused as without a listener and only connect is told.
+/// Where `sockets` is false, sockets are refused as without a listener and only connect is sent.
 bpf_program compile_announcing_filter(bool memory_files = true, bool sockets = true);
 
 struct syscall_rule;

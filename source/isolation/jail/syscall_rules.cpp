@@ -113,7 +113,7 @@ void add_file_modes(rules& to)
         to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
     }
     to.push_back({"cachestat", 451, ENOSYS, {}});  // tells what others have read
-    // The machine has one number of places in queues of asynchronous I/O (fs.aio-max-nr), which no group and no limit
+    // The machine has one number of slots in queues of asynchronous I/O (fs.aio-max-nr), which no group and no limit
     // of a process divides. Without them programs read and write by threads.
     for (std::string_view call : {"io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents"})
         to.push_back({call, -1, ENOSYS, {}});
@@ -157,9 +157,9 @@ void add_local_sockets(rules& to)
 // Out-of-band data of local sockets has been a way into the kernel (CVE-2025-38236), and nothing here needs such data.
 void add_transfers(rules& to)
 {
-    constexpr std::pair<std::string_view, unsigned> places_of_flags[] = {
+    constexpr std::pair<std::string_view, unsigned> arguments_with_flags[] = {
         {"sendto", 3}, {"recvfrom", 3}, {"sendmsg", 2}, {"recvmsg", 2}, {"sendmmsg", 3}, {"recvmmsg", 3}};
-    for (const auto& [name, place] : places_of_flags) to.push_back({name, -1, 0, {{place, MSG_OOB, 0}}});
+    for (const auto& [name, index] : arguments_with_flags) to.push_back({name, -1, 0, {{index, MSG_OOB, 0}}});
 }
 
 // The options that programs set on sockets of these kinds. Left out are those that put code or other protocols into the

@@ -31,7 +31,7 @@ std::vector<syscall_rule> conditional_syscalls();
 /// Those of them with which files are made and get a mode, but none with a set-uid or set-gid bit.
 std::vector<syscall_rule> calls_without_set_id();
 
-/// Those of them that the browser has, too: limits, internet sockets, what sockets are told. A socket of a family
+/// Those of them that the browser has, too: limits, internet sockets, the options of sockets. A socket of a family
 /// beside `families` fails with EAFNOSUPPORT.
 std::vector<syscall_rule> common_conditional_syscalls(std::span<const int> families);
 

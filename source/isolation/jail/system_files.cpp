@@ -12,6 +12,7 @@ namespace cmcp::sandbox {
 extern const std::string_view tools_module;     // tools.py
 extern const std::string_view tools_program;    // tools_program.py
 extern const std::string_view python_start_up;  // python_start_up.py
+extern const std::string_view saved_figures;    // saved_figures.py
 
 namespace {
 
@@ -73,18 +74,20 @@ void bind_read_only(tree_builder& tree, const std::string& path)
     tree.bind(path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
-// Runs without the door for tools have them, too, and are told that there is none.
+// Runs without the door for tools have them, too, and get an error that says so.
 void add_given_files(tree_builder& tree)
 {
     const std::string folder = given_folder;
     tree.folder(folder + "/own");
     tree.file(folder + "/python/tools.py", tools_module);
     tree.file(folder + "/python/sitecustomize.py", python_start_up);
+    tree.file(folder + "/python/container_mcp_figures.py",
+              std::string(python_common).append(python_figures).append(saved_figures));
     tree.file(folder + "/bin/tools", tools_program, 0755);
 }
 
 // git commits only with a name, and where a caller has none of his own there is nobody to ask. Files that the server
-// put into a workspace have another owner inside in some places, and git would then not work there.
+// put into a workspace have another owner inside on some machines, and git would then not work there.
 void add_git_settings(tree_builder& tree)
 {
     tree.file("/etc/gitconfig",

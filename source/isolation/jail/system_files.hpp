@@ -6,10 +6,17 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The parts of the machine that a root shows.
 namespace cmcp::sandbox {
+
+/// Python text to stand before the programs of scripts and of kernels: values as JSON, exit values, streams.
+extern const std::string_view python_common;
+
+/// Python text for both, behind python_common: files instead of the windows that code opens to show figures.
+extern const std::string_view python_figures;
 
 /// Folders of programs beside /usr: of their own, or links into it.
 inline constexpr std::array system_folders{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
@@ -20,7 +27,7 @@ void add_all_programs(tree_builder& tree);  ///< with /usr, read-only
 
 void bind_read_only(tree_builder& tree, const std::string& path);  ///< at the same path
 void add_device(tree_builder& tree, const std::string& path);
-void add_given_files(tree_builder& tree);  ///< those of given_folder, and the place of run_request::files
+void add_given_files(tree_builder& tree);  ///< those of given_folder, and the folder of run_request::files
 
 void add_git_settings(tree_builder& tree);  ///< of all users, which their own go before
 

@@ -47,8 +47,8 @@ void set_size(int terminal, terminal_size size)
 
 unique_fd copy_of(int descriptor)
 {
-    constexpr int behind_places = 5;
-    return unique_fd(check(::fcntl(descriptor, F_DUPFD_CLOEXEC, behind_places), step));
+    constexpr int first_free = 5;
+    return unique_fd(check(::fcntl(descriptor, F_DUPFD_CLOEXEC, first_free), step));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class _Connection:
             yield piece
 
 
-# A connection that was kept may have ended since. What was sent is not sent again, because the call may have begun.
+# An idle connection may have been closed since. What was sent is not sent again, because the call may have begun.
 def _connection():
     known, _own.connection = getattr(_own, 'connection', None), None
     if known is None or known.process != os.getpid():

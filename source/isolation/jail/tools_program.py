@@ -16,7 +16,7 @@ sys.path.insert(0, '/run/container-mcp/python')
 import tools
 
 
-def told(kind, data):
+def show_progress(kind, data):
     sys.stderr.write(data['text'] if kind in ('stdout', 'stderr') else '%s: %s\n' % (kind, json.dumps(data)))
     sys.stderr.flush()
 
@@ -47,7 +47,7 @@ def run(order, words):
             value = getattr(value, tools._own_name(name))
         print(value.__doc__)
     elif order == 'call' and words:
-        progress = told if words[0] == '--progress' else None
+        progress = show_progress if words[0] == '--progress' else None
         words = words[1:] if progress else words
         shown(tools.call(words[0], arguments(words[1:]), progress))
     else:

@@ -65,7 +65,7 @@ void tree_builder::folder(const std::string& path, unsigned mode)
     const auto parent = parent_of(path);
     if (::mkdirat(parent.get(), name_of(path).c_str(), mode) == 0) return;
     if (errno != EEXIST) throw step_failed("make " + path);
-    // A link that leads nowhere yet: make the place it names.
+    // A link that leads nowhere yet: make what it names.
     const std::string target = target_of(parent.get(), name_of(path));
     if (target.empty()) throw step_failed("make " + path, ENOTDIR);
     folder(target.starts_with('/') ? target : folder_of(path) + "/" + target, mode);
@@ -98,9 +98,9 @@ void tree_builder::bind(const std::string& source, const std::string& path, std:
         file(path, "");
     const auto tree = copy_mount_tree(AT_FDCWD, from_ ? from_(source) : source, "show " + source);
     set_mount_attributes(tree.get(), attributes, true, "protect " + source);
-    const auto place = open_inside(path, O_PATH);
-    if (!place) throw step_failed("find " + path);
-    attach_mount(tree.get(), place.get(), "", "mount " + path);
+    const auto target = open_inside(path, O_PATH);
+    if (!target) throw step_failed("find " + path);
+    attach_mount(tree.get(), target.get(), "", "mount " + path);
 }
 
 void tree_builder::copy(const std::string& source, const std::string& path)

@@ -18,9 +18,9 @@ unique_fd take_next(std::vector<unique_fd>& descriptors, bool wanted)
 {
     if (!wanted) return {};
     if (descriptors.empty()) throw step_failed("receive descriptors", EBADMSG);
-    unique_fd taken = std::move(descriptors.front());
+    unique_fd next = std::move(descriptors.front());
     descriptors.erase(descriptors.begin());
-    return taken;
+    return next;
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ std::string encode_plan(const jail_plan& plan);
 std::vector<int> plan_descriptors(const jail_plan& plan);
 void decode_plan(packet message, jail_plan& plan);
 
-/// For decode_start(): the parts of a start that its program is told, which stands by in its cell. Descriptors as in
-/// launcher_protocol.hpp.
+/// For decode_start(): the parts of a start that are sent to its program, which stands by in its cell. Descriptors as
+/// in launcher_protocol.hpp.
 std::string encode_begin(const start_message& start);
 
-/// Moves a start's descriptors to their places in the plan. Throws step_failed when some are missing.
+/// Moves a start's descriptors into the plan. Throws step_failed when some are missing.
 void take_descriptors(jail_plan& plan, const start_message& start, std::vector<unique_fd>& descriptors);
 
 }  // namespace cmcp::sandbox

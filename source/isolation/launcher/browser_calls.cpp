@@ -27,7 +27,7 @@ constexpr std::string_view added[] = {
     "open", "openat", "creat", "chmod", "fchmod", "fchmodat", "fallocate", "memfd_create", "chroot",
 };
 
-// Programs that are told of a missing right give up, and programs that are told of a missing call try another.
+// A program that gets EPERM gives up; one that gets ENOSYS tries another call.
 constexpr std::string_view forbidden[] = {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp", "add_key", "keyctl",
     "request_key", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",

@@ -45,7 +45,7 @@ try {
 
 bool cell::has_view_of(const run_request& request) const
 try {
-    return parts_.views->find(request).place == view_;
+    return parts_.views->find(request).mount_point == view_;
 } catch (const step_failed&) {
     return false;  // a program of it is not there any more
 }
@@ -58,16 +58,36 @@ try {
     return false;  // the workspace is not there any more
 }
 
+// A cell of a shape has the runs of one caller that would have cells of their own elsewhere, so each may need what it
+// might there. What it has been given it keeps until it rests: a measurer begins anew with each limit.
 void cell::begin(const run_limits& limits)
 {
+    ++runs_;
+    auto memory = limits_.memory;
+    while (widens_ && memory < runs_ * limits_.process_memory) memory *= 2;
+    limit_memory(memory);
     limits_.workspace_size = limits.workspace_size;
     limits_.workspace_files = limits.workspace_files;
     workspace_.bound(limits_);
-    if (next_look_ != steady_time::max() || killed_for_) return;
+    if (next_tick_ != steady_time::max() || killed_for_) return;
     workspace_.begin();
     begun_ = measured_ = std::chrono::steady_clock::now();
-    next_look_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
-    if (browses_) next_look_ = begun_;  // starts its measurer
+    next_tick_ = begun_ + (cgroup_.holds("memory") ? between_looks : first_look);
+    if (browses_) next_tick_ = begun_;  // starts its measurer
+}
+
+void cell::note_run()
+{
+    --runs_;
+    workspace_.note_run(limits_);
+}
+
+void cell::limit_memory(std::uint64_t bytes)
+{
+    if (bytes == limits_.memory) return;
+    limits_.memory = bytes;
+    cgroup_.bound_memory(bytes);
+    measures_anew_ = true;
 }
 
 // Kernels, shells and long jobs may make room and use it later, so for them the counts alone decide.
@@ -82,14 +102,15 @@ std::string cell::explain_file_size(const run_limits& limits) const
 {
     if (limits.file_size >= limits_.file_size) return {};
     return "it wrote a file larger than the " + std::to_string(limits.file_size >> 20) +
-           " MiB that are left of the workspace's limit of " + std::to_string(limits.workspace_size >> 20) +
-           " MiB (SANDBOX_WORKSPACE_MAX_MB). Delete what is not needed any more.";
+           " MiB that are left of the working folder's limit of " + std::to_string(limits.workspace_size >> 20) +
+           " MiB (SANDBOX_WORKSPACE_MAX_MB, SANDBOX_DISK_QUOTA). Delete what is not needed any more.";
 }
 
 void cell::rest()
 {
-    next_look_ = steady_time::max();
+    next_tick_ = steady_time::max();
     measurer_.reset();
+    limit_memory(narrowest_memory_);
 }
 
 void cell::hear_inside(int helper, unique_fd first)
@@ -108,7 +129,7 @@ void cell::hear_ready(std::span<unique_fd> descriptors)
 
 void cell::kill(cause why)
 {
-    next_look_ = steady_time::max();
+    next_tick_ = steady_time::max();
     if (!killed_for_) {
         killed_for_ = why;
         if (lasts_ && why == cause::memory_limit && detail_.empty()) detail_ = memory_sentence(limits_.memory);
@@ -120,10 +141,27 @@ void cell::kill(cause why)
     cgroup_.kill_all();
 }
 
-void cell::kill_program(std::uint32_t number) const
+void cell::kill_program(std::uint32_t number) { give_order(encode_kill_order(number)); }
+
+void cell::hold(bool on) { give_order(encode_hold_order(on)); }
+
+void cell::give_order(std::string order)
+{
+    if (std::ranges::find(orders_, order) == orders_.end()) orders_.push_back(std::move(order));
+    send_orders();
+}
+
+void cell::send_orders()
 try {
-    send_packet(control_.get(), encode_kill_order(number));
+    while (!orders_.empty() && send_packet(control_.get(), orders_.front())) orders_.pop_front();
 } catch (const std::system_error&) {  // the cell ends already
+    orders_.clear();
+}
+
+bool cell::has_room() const
+{
+    pollfd room{control_.get(), POLLOUT, 0};
+    return orders_.empty() && ::poll(&room, 1, 0) == 1;
 }
 
 // A first process that is busy keeps only its own programs waiting, and not many.
@@ -159,6 +197,7 @@ try {
         lower_priority(0);
     };
     measurer_ = std::make_unique<measurer>(meter_, what, parts_.measurers, settle_it, cgroup_.caller());
+    measures_anew_ = false;
 } catch (const step_failed&) {
     measurer_.reset();
 }
@@ -194,16 +233,18 @@ void cell::look_at_groups()
     if (cgroup_.at_process_limit()) ++refused_forks_;
 }
 
-void cell::look(steady_time now)
+void cell::tick(steady_time now)
 {
-    next_look_ = now + (browses_ ? between_looks_at_browser : between_looks);
+    next_tick_ = now + (browses_ ? between_looks_at_browser : between_looks);
     if (cgroup_.holds("memory")) look_at_groups();
     if (killed_for_) return;
-    if (needs_measurer() && (!measurer_ || measurer_->over())) start_measurer();
-    detail_ = workspace_.look(limits_, begun_, latest_);
+    if (needs_measurer() && (!measurer_ || measurer_->over() || measures_anew_)) start_measurer();
+    detail_ = workspace_.measure(limits_, begun_, latest_);
     if (!detail_.empty()) return kill(cause::file_size_limit);
     if (!meter_ || cgroup_.holds("memory") || now < measured_ + longest_silence) return;
-    detail_ = "its memory could not be measured in time: its processes map too many places, or none can be made here.";
+    detail_ =
+        "its memory could not be measured in time: its processes have too many mappings, or no process can be made "
+        "here.";
     kill(cause::memory_limit);
 }
 
@@ -229,7 +270,7 @@ std::string cell::wait_for_firejail(const std::function<bool()>& hear)
 
 std::string cell::finish(const std::function<bool()>& hear)
 {
-    next_look_ = steady_time::max();
+    next_tick_ = steady_time::max();
     siginfo_t info{};
     rusage used{};
     const auto pidfd = child_.pidfd.get();
@@ -245,7 +286,7 @@ std::string cell::finish(const std::function<bool()>& hear)
     return {};
 }
 
-cell::figures_at_end cell::so_far() const
+cell::figures_at_end cell::current_figures() const
 {
     return {cpu_, std::max(peak_memory_, cgroup_.peak_memory()), !browses_ && cgroup_.out_of_memory(),
             workspace_.refusal(limits_)};

@@ -15,6 +15,7 @@
 #include "wire/run_result.hpp"
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -69,8 +70,8 @@ public:
     bool has_files_in_memory() const { return !meter_ || meter_.has_files(); }  ///< true where that is not known
     bool is_as_full_as_before() const { return workspace_.as_full_as_before(); }
     void give_pipes(std::initializer_list<int> pipes) const;  ///< -1: none. Throws step_failed
-    void begin(const run_limits& limits);              ///< a program begins; the workspace's limits are the latest ones
-    void note_run() { workspace_.note_run(limits_); }  ///< it has ended
+    void begin(const run_limits& limits);  ///< a program begins; the workspace's limits are the latest ones
+    void note_run();                       ///< it has ended
 
     /// Lowers the size of files to what the workspace has left.
     void bound_files(run_limits& limits) const;
@@ -86,7 +87,7 @@ public:
     void hear_standby(standby_processes now) { standby_ = now; }  ///< the programs that stand by are these
     void hear_inside(int helper, unique_fd first);                ///< child_says::inside has come
 
-    /// The descriptor to watch for figures; -1: nobody measures it. Changes in look().
+    /// The descriptor to watch for figures; -1: nobody measures it. Changes in tick().
     int figures() const { return measurer_ ? measurer_->figures() : -1; }
     void hear_figures();
 
@@ -96,14 +97,21 @@ public:
     /// Whether the largest processes of a browser were ended since the last call.
     bool take_ended_largest() { return std::exchange(ended_largest_, false); }
 
-    steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
-    void look(steady_time now);
+    steady_time next_event() const { return next_tick_; }  ///< when tick() wants to be called
+    void tick(steady_time now);
     void end_if_full();  ///< where its workspace had room when the cell began, and has none now
 
     bool lasts() const { return lasts_; }
     bool makes_sockets() const { return !firejail_ && !browses_; }        ///< for its programs, in its first process
     void carry_out(std::uint32_t program, const local_call& call) const;  ///< of the program; 0: one that has ended
-    void kill_program(std::uint32_t number) const;                        ///< of a cell that lasts, with its session
+    void kill_program(std::uint32_t number);                              ///< of a cell that lasts, with its session
+    void hold(bool on);  ///< of a cell that lasts: its processes stand still, or go on
+
+    // The first process may be busy, and its socket full.
+    bool has_room() const;                                ///< for the orders of a start
+    bool has_orders() const { return !orders_.empty(); }  ///< for which there was no room
+    void send_orders();                                   ///< as far as there is room
+    bool wants_room = false;                              ///< the socket is watched for it
 
     void kill(cause why);
     std::optional<cause> killed_for() const { return killed_for_; }
@@ -121,7 +129,7 @@ public:
         bool out_of_memory = false;
         std::string refused;  ///< by a full workspace
     };
-    figures_at_end so_far() const;
+    figures_at_end current_figures() const;
 
     std::uint64_t refused_forks() const { return refused_forks_ + cgroup_.refused_forks(); }  ///< as far as known
 
@@ -130,6 +138,7 @@ public:
     std::chrono::microseconds cpu_time() const { return meter_.processor_time(); }
 
 private:
+    void give_order(std::string order);
     void prepare(const run_request& request, bool probe);
     void choose_filters();
     void prepare_view();
@@ -143,6 +152,7 @@ private:
     bool needs_measurer() const;
     void start_measurer();
     void look_at_groups();
+    void limit_memory(std::uint64_t bytes);
     void judge_usage(const usage& used);
 
     shared_parts parts_;
@@ -150,7 +160,7 @@ private:
     id_pair outside_{};  ///< who it is outside
     run_limits limits_;
     std::unique_ptr<jail_plan> plan_ = std::make_unique<jail_plan>();  ///< until it has a process
-    std::string view_;                                                 ///< the place of its view
+    std::string view_;                                                 ///< the mount point of its view
     std::pair<dev_t, ino_t> folder_{};                                 ///< of the workspace
     workspace_watch workspace_;
     run_cgroup cgroup_;
@@ -159,19 +169,24 @@ private:
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
     bool lasts_;
-    bool browses_;                ///< its limit of memory ends its largest processes
-    bool ended_largest_ = false;  ///< and did
-    bool kernel_ended_ = false;   ///< the kernel was the first, once
+    bool widens_;                     ///< its memory is for as many runs as it has
+    std::uint64_t narrowest_memory_;  ///< its limit when it rests
+    std::size_t runs_ = 0;            ///< that go on in it
+    bool browses_;                    ///< its limit of memory ends its largest processes
+    bool ended_largest_ = false;      ///< and did
+    bool kernel_ended_ = false;       ///< the kernel was the first, once
     std::uint64_t number_ = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     standby_processes standby_{};     ///< the numbers of those that do now; 0: none
     std::optional<json::object> probed_;
     usage_meter meter_;
     std::unique_ptr<measurer> measurer_;
-    measured latest_;         ///< figures
-    steady_time measured_{};  ///< when they came
+    bool measures_anew_ = false;      ///< its limit is another now
+    std::deque<std::string> orders_;  ///< that wait for room
+    measured latest_;                 ///< figures
+    steady_time measured_{};          ///< when they came
     steady_time begun_{};
-    steady_time next_look_ = steady_time::max();
+    steady_time next_tick_ = steady_time::max();
     std::optional<cause> killed_for_;
     std::chrono::microseconds cpu_{0};
     std::uint64_t peak_memory_ = 0;

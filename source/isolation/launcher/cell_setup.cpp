@@ -90,6 +90,8 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
       workspace_(parts.workspaces),
       probe_(probe),
       lasts_(lasts),
+      widens_(lasts && !request.shape.empty() && request.limits.process_memory != 0),
+      narrowest_memory_(request.limits.memory),
       browses_(request.browser),
       beside_limit_(lasts ? most_standby : 0)
 {
@@ -149,7 +151,7 @@ void cell::prepare_view()
         return;
     }
     const view& seen = parts_.views->find(plan.request);
-    view_ = seen.place;
+    view_ = seen.mount_point;
     take_root(seen, plan);
 }
 
@@ -159,8 +161,8 @@ void cell::allow_only_removal()
     if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
     landlock_rules& rules = plan_->rules;
     const std::string& folder = plan_->request.workspace_inside;
-    const std::string place = folder + "/";  // under Firejail it may be in /tmp
-    std::erase_if(rules.read_write, [&](const std::string& path) { return place.starts_with(path + "/"); });
+    const std::string prefix = folder + "/";  // under Firejail it may be in /tmp
+    std::erase_if(rules.read_write, [&](const std::string& path) { return prefix.starts_with(path + "/"); });
     rules.read_remove.push_back(folder);
 }
 

@@ -30,8 +30,8 @@ constexpr control_file swap_limit{"memory", "memory.swap.max", "memory.memsw.lim
 // The files for swap are absent where the kernel does not count it.
 void forbid_swap(const cgroup_folders& groups, std::uint64_t memory)
 {
-    const cgroup_path* const place = groups.of(swap_limit.controller);
-    if (place != nullptr && !groups.set(swap_limit, place->unified ? 0 : memory) && errno != ENOENT)
+    const cgroup_path* const group = groups.of(swap_limit.controller);
+    if (group != nullptr && !groups.set(swap_limit, group->unified ? 0 : memory) && errno != ENOENT)
         throw step_failed("limit the cgroup: swap");
 }
 
@@ -71,9 +71,9 @@ void run_cgroup::take_beside(pid_t process) const
     if (caller_) put_into(*caller_, process);
 }
 
-bool run_cgroup::is_in_force(const cgroup_path& place, std::string_view controller, const run_limits& limits) const
+bool run_cgroup::is_in_force(const cgroup_path& group, std::string_view controller, const run_limits& limits) const
 {
-    if (controller == "cpu") return caller_->figure(processor_share) == (place.unified ? share_unified : share_first);
+    if (controller == "cpu") return caller_->figure(processor_share) == (group.unified ? share_unified : share_first);
     const bool is_memory = controller == "memory";
     const std::uint64_t wanted = is_memory ? limits.memory : most_processes_;
     const std::uint64_t most = folders_.figure(is_memory ? memory_limit : process_limit);
@@ -84,16 +84,27 @@ json::object run_cgroup::look_at(pid_t process, const run_limits& limits) const
 {
     json::object findings;
     for (const std::string_view each : needed_controllers) {
-        const cgroup_path* const place = folders_.of(each);
-        if (place == nullptr) continue;
-        std::string says = place->unified ? "cgroup v2" : "cgroup v1";
-        if (!has_member(place->folder, process))
+        const cgroup_path* const group = folders_.of(each);
+        if (group == nullptr) continue;
+        std::string says = group->unified ? "cgroup v2" : "cgroup v1";
+        if (!has_member(group->folder, process))
             says = "a run is not in its cgroup";
-        else if (!is_in_force(*place, each, limits))
+        else if (!is_in_force(*group, each, limits))
             says = "the limit of a run's cgroup is not in force";
         findings[each] = says;
     }
     return findings;
+}
+
+// In v1 the limit of memory and swap must not be below that of memory, whichever way both go.
+void run_cgroup::bound_memory(std::uint64_t bytes) const
+{
+    folders_.set(socket_limit, bytes);
+    const cgroup_path* const group = folders_.of(swap_limit.controller);
+    const bool is_first = group != nullptr && !group->unified;
+    if (is_first) folders_.set(swap_limit, bytes);
+    folders_.set(memory_limit, bytes);
+    if (is_first) folders_.set(swap_limit, bytes);
 }
 
 void run_cgroup::kill_all() const

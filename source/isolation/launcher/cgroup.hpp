@@ -37,6 +37,7 @@ public:
     /// it is in force, or a sentence that says what is not as it should be.
     json::object look_at(pid_t process, const run_limits& limits) const;
 
+    void bound_memory(std::uint64_t bytes) const;  ///< from now on; where that cannot be, the limit stays
     void kill_all() const;
     bool out_of_memory() const;                  ///< the kernel ended a process of it for want of memory
     std::uint64_t refused_forks() const;         ///< so far
@@ -46,7 +47,7 @@ public:
     std::uint64_t peak_memory() const;           ///< bytes; 0 where the kernel does not tell
 
 private:
-    bool is_in_force(const cgroup_path& place, std::string_view controller, const run_limits& limits) const;
+    bool is_in_force(const cgroup_path& group, std::string_view controller, const run_limits& limits) const;
 
     std::shared_ptr<const cgroup_folders> caller_;
     cgroup_folders folders_;

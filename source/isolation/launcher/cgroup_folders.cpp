@@ -56,17 +56,17 @@ const cgroup_path* cgroup_folders::of(std::string_view controller) const
 }
 
 // Empty: no group here has such a file.
-std::filesystem::path cgroup_folders::place_of(const control_file& file) const
+std::filesystem::path cgroup_folders::path_of(const control_file& file) const
 {
-    const cgroup_path* const place = of(file.controller);
-    const char* const name = place != nullptr ? file.name_in(*place) : nullptr;
-    return name != nullptr ? place->folder / name : std::filesystem::path();
+    const cgroup_path* const group = of(file.controller);
+    const char* const name = group != nullptr ? file.name_in(*group) : nullptr;
+    return name != nullptr ? group->folder / name : std::filesystem::path();
 }
 
 bool cgroup_folders::set(const control_file& file, std::uint64_t value) const
 {
-    const auto place = place_of(file);
-    return place.empty() || write_control(place, std::to_string(value));
+    const auto group = path_of(file);
+    return group.empty() || write_control(group, std::to_string(value));
 }
 
 void cgroup_folders::must_set(const control_file& file, std::uint64_t value) const
@@ -76,14 +76,14 @@ void cgroup_folders::must_set(const control_file& file, std::uint64_t value) con
 
 std::uint64_t cgroup_folders::figure(const control_file& file) const
 {
-    const auto place = place_of(file);
-    return place.empty() ? 0 : number_in(place);
+    const auto group = path_of(file);
+    return group.empty() ? 0 : number_in(group);
 }
 
 std::uint64_t cgroup_folders::events(const control_file& file, const std::string& event) const
 {
-    const auto place = place_of(file);
-    return place.empty() ? 0 : number_in(place, event);
+    const auto group = path_of(file);
+    return group.empty() ? 0 : number_in(group, event);
 }
 
 }  // namespace cmcp::sandbox

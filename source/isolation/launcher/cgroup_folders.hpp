@@ -19,7 +19,7 @@ public:
         std::string_view controller;
         const char* unified;
         const char* first;
-        const char* name_in(const cgroup_path& place) const { return place.unified ? unified : first; }
+        const char* name_in(const cgroup_path& group) const { return group.unified ? unified : first; }
     };
 
     cgroup_folders() = default;
@@ -39,7 +39,7 @@ public:
     std::uint64_t events(const control_file& file, const std::string& event) const;
 
 private:
-    std::filesystem::path place_of(const control_file& file) const;
+    std::filesystem::path path_of(const control_file& file) const;
 
     std::vector<cgroup_path> all_;
 };

@@ -64,23 +64,23 @@ void remove_abandoned(const fs::path& folder)
 cgroup_tree::cgroup_tree(bool wanted)
 {
     if (!wanted) return;
-    const cgroup_paths places = find_cgroup_paths();
-    lacking_ = places.lacking;
-    for (const cgroup_path& each : places.all) add(each);
+    const cgroup_paths paths = find_cgroup_paths();
+    lacking_ = paths.lacking;
+    for (const cgroup_path& each : paths.all) add(each);
 }
 
 // A hierarchy that cannot be used leaves the others as they are.
-void cgroup_tree::add(const cgroup_path& place)
+void cgroup_tree::add(const cgroup_path& path)
 try {
-    remove_abandoned(place.folder);
-    divide(place);
-    cgroup_folders own({place}, name_of_launcher(::getpid()));
+    remove_abandoned(path.folder);
+    divide(path);
+    cgroup_folders own({path}, name_of_launcher(::getpid()));
     divide(own.all().front());
     own_.add(std::move(own));
 } catch (const step_failed& failure) {
-    for (const std::string& each : place.controllers)
+    for (const std::string& each : path.controllers)
         lacking_[each] =
-            std::string(failure.what()) + " failed (" + std::strerror(failure.error) + ") in " + place.folder.string();
+            std::string(failure.what()) + " failed (" + std::strerror(failure.error) + ") in " + path.folder.string();
 }
 
 std::string cgroup_tree::lacking(std::string_view controller) const

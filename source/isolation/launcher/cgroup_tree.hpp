@@ -11,7 +11,7 @@ namespace cmcp::sandbox {
 
 /// The groups of a launcher: below each group that the launcher was started in and may divide, in v2 and in each
 /// hierarchy of v1, one of its own, in that one for each caller with equal shares of the processors and three quarters
-/// of what the launcher's place may have, and in those the runs'. Removed with the object.
+/// of what the launcher's own group may have, and in those the runs'. Removed with the object.
 class cgroup_tree {
 public:
     explicit cgroup_tree(bool wanted);
@@ -28,7 +28,7 @@ private:
         std::weak_ptr<const cgroup_folders> folders;
     };
 
-    void add(const cgroup_path& place);
+    void add(const cgroup_path& path);
     std::shared_ptr<const cgroup_folders> of_caller(const std::string& caller);
     unsigned free_number() const;
 

@@ -56,7 +56,7 @@ launcher::launcher(unique_fd server, launcher_options settings)
     facts_["privileged"] = ids_.privileged();
     facts_["own_range"] = ids_.own_range();
     try {
-        enter_place();
+        enter_namespaces();
     } catch (const step_failed& failure) {
         obstacle_ = explain_setup_failure(failure);
     }
@@ -66,7 +66,7 @@ launcher::launcher(unique_fd server, launcher_options settings)
     keep_python();
 }
 
-void launcher::enter_place()
+void launcher::enter_namespaces()
 {
     if (settings_.firejail.empty()) ids_.enter_own_namespaces();
     root_ = workspace_root(settings_.workspaces);
@@ -105,12 +105,21 @@ int launcher::milliseconds_to_next_event() const
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
+void launcher::hear_room(std::uint64_t tag)
+{
+    if (tag == server_tag) return flush();
+    live_cell* const of = find_cell(tag / static_cast<std::uint64_t>(key_event::count));
+    if (of == nullptr) return;
+    of->own()->send_orders();
+    begin_waiting(*of);
+}
+
 void launcher::wait_and_handle()
 {
     epoll_event events[16];
     const int count = poll_.wait(events, 16, milliseconds_to_next_event());
     for (int i = 0; i < count; ++i) {
-        if ((events[i].events & EPOLLOUT) != 0) flush();
+        if ((events[i].events & EPOLLOUT) != 0) hear_room(events[i].data.u64);
         if ((events[i].events & ~EPOLLOUT) != 0) handle(events[i].data.u64);
     }
     look_at_runs();
@@ -135,13 +144,14 @@ void launcher::look_at_runs()
         if (now >= each->next_event()) due.push_back(key);
     for (const std::uint64_t key : due)
         look_after(key, [&](run& of) {
-            of.look(now);
+            of.tick(now);
             watch_changing(key, of);
         });
     look_at_left(now);
     look_at_cells(now);
     measurers_.collect();
-    if (ready_ && now >= ready_->next_event()) ready_->look(now, runs_.size());
+    if (ready_ && now >= ready_->next_event()) ready_->tick(now, runs_.size());
+    watch_room();
 }
 
 void launcher::handle(std::uint64_t tag)
@@ -248,7 +258,7 @@ void launcher::look_at_left(steady_time now)
     for (const auto& [key, each] : left_)
         if (now >= each.next_event()) due.push_back(key);
     for (const std::uint64_t key : due) {
-        left_.at(key).look();
+        left_.at(key).tick();
         hear_left(key);
     }
 }

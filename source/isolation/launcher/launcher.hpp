@@ -83,8 +83,10 @@ private:
     bool gives_way(const live_cell& in, const run_request& request) const;
     void begin_in(live_cell& in, waiting_start start);
     void begin_waiting(live_cell& in);
+    void hear_room(std::uint64_t tag);
+    void watch_room();
     void begin_cell(std::uint64_t key, live_cell& of);
-    void launch_in_its_place(std::uint64_t key);
+    void launch_without_clone(std::uint64_t key);
     void lose_starts(live_cell& of, const std::string& why);
     void handle_cell(std::uint64_t key, key_event event);
     void hear_cell(std::uint64_t key, key_event event);
@@ -95,22 +97,23 @@ private:
     bool is_empty(const cell& in) const;
     std::vector<std::uint64_t> runs_in(const cell& in) const;
     std::optional<std::uint64_t> run_in(const live_cell& of, std::uint32_t number) const;
-    void open_socket(const socket_question& question);
+    void open_socket(const socket_request& request);
     void hand_on_sockets(live_cell& from);
     void hand_on_doors(live_cell& from);
     void tell_end_of_doors(const live_cell& of);
     void make_room_for(const cell_name& wanted);
     void end_cell(const end_cell_message& order);
-    bool is_asked(std::uint64_t question) const;
-    void tell_cell_is_gone(std::uint64_t question);
-    void list_cells(std::uint64_t question);
+    void hold_cells(bool on);
+    bool is_asked(std::uint64_t request) const;
+    void report_cell_gone(std::uint64_t request);
+    void list_cells(std::uint64_t request);
     run* find(std::uint64_t key);
-    void drop(std::uint64_t key);  ///< forgets the run; the server is not told
+    void drop(std::uint64_t key);  ///< forgets the run without a message to the server
     void report(std::uint64_t key);
     void watch_changing(std::uint64_t key, const run& of);
     void unwatch_changing(std::uint64_t key);
     void look_at_runs();
-    void enter_place();
+    void enter_namespaces();
     static std::uint64_t key_tag(std::uint64_t key, key_event event);
 
     void send(std::string message, std::vector<unique_fd> descriptors = {});

@@ -29,6 +29,18 @@ void launcher::begin_waiting(live_cell& in)
     }
 }
 
+void launcher::watch_room()
+{
+    for (const auto& [key, each] : live_cells_) {
+        cell& in = *each->own();
+        const bool wanted =
+            each->has_process() && (in.has_orders() || (!each->waiting.empty() && !each->awaits_doors()));
+        if (wanted == in.wants_room) continue;
+        in.wants_room = wanted;
+        poll_.want_room(in.control(), key_tag(key, key_event::said), wanted);
+    }
+}
+
 void launcher::begin_cell(std::uint64_t key, live_cell& of)
 {
     poll_.add(of.own()->pidfd(), key_tag(key, key_event::ended));
@@ -54,7 +66,7 @@ void launcher::lose_clone(std::uint64_t key)
     live_cell* const of = find_cell(key);
     if (of == nullptr) return;
     const bool is_wanted = of->lasts() || !of->waiting.empty();
-    if (is_wanted && !of->ends() && !of->interprets()) return launch_in_its_place(key);
+    if (is_wanted && !of->ends() && !of->interprets()) return launch_without_clone(key);
     if (ready_) ready_->lose(key, {});
     lose_starts(*of, "The interpreter's clone could not begin; try again.");
     drop_cell(key);
@@ -75,7 +87,7 @@ std::unique_ptr<live_cell> launcher::drop_cell(std::uint64_t key)
     return dropped;
 }
 
-void launcher::launch_in_its_place(std::uint64_t key)
+void launcher::launch_without_clone(std::uint64_t key)
 try {
     live_cell& of = *find_cell(key);
     of.launch();
@@ -138,7 +150,7 @@ void launcher::look_at_cells(steady_time now)
     for (const auto& [key, each] : live_cells_)
         if (now >= each->next_event()) {
             try {
-                each->look(now, latest_start_);
+                each->tick(now, latest_start_);
                 rest_or_watch(key, *each);
             } catch (const std::exception& failure) {
                 each->own()->give_up(not_looked_after + failure.what());
@@ -197,22 +209,22 @@ void launcher::lose_cell(std::uint64_t key)
     lose_starts(*last, why.empty() ? "The run could not be started, because its first process ended; try again." : why);
     last->refuse_sockets();
     hand_on_sockets(*last);
-    for (const std::uint64_t question : last->asked_for_end)
-        if (!is_asked(question)) tell_cell_is_gone(question);
+    for (const std::uint64_t request : last->asked_for_end)
+        if (!is_asked(request)) report_cell_gone(request);
 }
 
-void launcher::open_socket(const socket_question& question)
+void launcher::open_socket(const socket_request& request)
 {
     live_cell* in = nullptr;
     for (const auto& [key, each] : live_cells_) {
-        if (!each->lasts() || each->ends() || each->name() != question.cell) continue;
+        if (!each->lasts() || each->ends() || each->name() != request.cell) continue;
         if (in == nullptr || each->shape().empty()) in = each.get();
     }
     if (in != nullptr) {
-        in->ask_socket(question);
+        in->ask_socket(request);
         return hand_on_sockets(*in);
     }
-    send(encode_socket({question.id, "Nothing runs in the sandbox."}));
+    send(encode_socket({request.id, "Nothing runs in the sandbox."}));
 }
 
 void launcher::hand_on_sockets(live_cell& from)
@@ -257,22 +269,30 @@ void launcher::end_cell(const end_cell_message& order)
     std::erase_if(live_cells_, [&](const auto& entry) {
         return entry.second->lasts() && entry.second->name() == order.name && !entry.second->has_process();
     });
-    if (!lives) tell_cell_is_gone(order.id);
+    if (!lives) report_cell_gone(order.id);
+}
+
+void launcher::hold_cells(bool on)
+{
+    for (const auto& [key, each] : live_cells_) {
+        if (!each->lasts() || !each->has_process()) continue;
+        each->own()->hold(on);
+    }
 }
 
 // Another cell of the same name still has to end.
-bool launcher::is_asked(std::uint64_t question) const
+bool launcher::is_asked(std::uint64_t request) const
 {
-    return std::ranges::any_of(live_cells_, [question](const auto& entry) {
-        return std::ranges::count(entry.second->asked_for_end, question) != 0;
+    return std::ranges::any_of(live_cells_, [request](const auto& entry) {
+        return std::ranges::count(entry.second->asked_for_end, request) != 0;
     });
 }
 
-void launcher::tell_cell_is_gone(std::uint64_t question) { send(encode_cells({question, {}})); }
+void launcher::report_cell_gone(std::uint64_t request) { send(encode_cells({request, {}})); }
 
-void launcher::list_cells(std::uint64_t question)
+void launcher::list_cells(std::uint64_t request)
 {
-    cells_message answer{question, {}};
+    cells_message answer{request, {}};
     for (const auto& [key, each] : live_cells_)
         if (each->lasts() && !each->ends()) answer.cells.push_back(each->state());
     send(encode_cells(answer));

@@ -65,6 +65,7 @@ try {
     if (kind == message_kind::start || kind == message_kind::start_in_memfd) return receive_start(std::move(message));
     if (kind == message_kind::cancel) return cancel(decode_cancel(message.bytes));
     if (kind == message_kind::end_cell) return end_cell(decode_end_cell(message.bytes));
+    if (kind == message_kind::hold_cells) return hold_cells(decode_hold_cells(message.bytes));
     if (kind == message_kind::open_socket) return open_socket(decode_open_socket(message.bytes));
     if (kind == message_kind::list_cells) return list_cells(decode_list_cells(message.bytes));
 } catch (const std::exception& failure) {

@@ -69,7 +69,7 @@ struct cell_refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The same for want of a place among the lasting cells.
+/// The same because there are as many lasting cells as there may be.
 struct no_room : cell_refusal {
     using cell_refusal::cell_refusal;
 };
@@ -220,10 +220,11 @@ void launcher::make_room_for(const cell_name& wanted)
     unused->end();
 }
 
-// A cell whose first process has gone is lost next, and its starts with it.
+// A cell whose first process has gone is lost next, and its starts with it. A first process that is busy takes them one
+// after the other.
 void launcher::begin_in(live_cell& in, waiting_start start)
 try {
-    if (!in.has_process() || in.awaits_doors()) {
+    if (!in.has_process() || in.awaits_doors() || !in.waiting.empty() || !in.own()->has_room()) {
         in.waiting.push_back(std::move(start));
         return;
     }

@@ -64,7 +64,7 @@ void live_cell::attach(cloned child)
 std::string live_cell::obstacle(const run_request& request) const
 {
     const std::string end_it = "; end it first.";
-    if (!cell_->has_workspace_of(request)) return "The sandbox's processes use another workspace" + end_it;
+    if (!cell_->has_workspace_of(request)) return "The sandbox's processes use another working folder" + end_it;
     if (request.image != image_) return "The sandbox's programs have another image, which was there before" + end_it;
     const bool same = request.programs.all == view_.all && request.programs.names == view_.names;
     if (!same || (!view_.all && request.argv.at(0) != first_program_))
@@ -100,43 +100,42 @@ void live_cell::hear(child_says says, wire_reader& message, std::vector<unique_f
     }
     if (says == child_says::doors) return hear_doors(std::move(descriptors));
     if (says == child_says::socket) {
-        const auto question = message.next<std::uint64_t>();
-        hear_socket(question, message.next<int>(), std::move(descriptors));
+        const auto request = message.next<std::uint64_t>();
+        hear_socket(request, message.next<int>(), std::move(descriptors));
     }
     if (says != child_says::failed) return;
     const int error = message.next<int>();
     failure_ = explain_setup_failure(message.next<std::string>(), error);
 }
 
-void live_cell::refuse_socket(std::uint64_t question, const std::string& why)
+void live_cell::refuse_socket(std::uint64_t request, const std::string& why)
 {
-    handed_.push_back({{question, why}, {}});
+    handed_.push_back({{request, why}, {}});
 }
 
-// A first process that is busy or frozen keeps only its own questions waiting, and not many.
-void live_cell::ask_socket(const socket_question& question)
+// A first process that is busy or frozen keeps only its own requests waiting, and not many.
+void live_cell::ask_socket(const socket_request& request)
 {
     constexpr std::size_t most_wanted = 64;
-    if (!has_process()) return refuse_socket(question.id, "The sandbox's processes are being started; try again.");
-    if (wanted_.size() >= most_wanted ||
-        !send_packet(cell_->control(), encode_socket_order(question.id, question.kind)))
-        return refuse_socket(question.id, "Too many connections to the sandbox are being made; try again.");
-    wanted_.push_back({question.id, question.kind});
+    if (!has_process()) return refuse_socket(request.id, "The sandbox's processes are being started; try again.");
+    if (wanted_.size() >= most_wanted || !send_packet(cell_->control(), encode_socket_order(request.id, request.kind)))
+        return refuse_socket(request.id, "Too many connections to the sandbox are being made; try again.");
+    wanted_.push_back({request.id, request.kind});
 }
 
 // A socket that nobody asked for is closed.
-void live_cell::hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors)
+void live_cell::hear_socket(std::uint64_t request, int error, std::vector<unique_fd> descriptors)
 {
-    const auto is_it = [question](const wanted_socket& each) { return each.question == question; };
-    const auto place = std::find_if(wanted_.begin(), wanted_.end(), is_it);
-    if (place == wanted_.end()) return;
-    const cell_socket kind = place->kind;
-    wanted_.erase(place);
+    const auto is_it = [request](const wanted_socket& each) { return each.request == request; };
+    const auto entry = std::find_if(wanted_.begin(), wanted_.end(), is_it);
+    if (entry == wanted_.end()) return;
+    const cell_socket kind = entry->kind;
+    wanted_.erase(entry);
     const std::string no_socket = "The sandbox could not make a socket: ";
-    if (error != 0 || descriptors.size() != 1) return refuse_socket(question, no_socket + std::strerror(error) + ".");
+    if (error != 0 || descriptors.size() != 1) return refuse_socket(request, no_socket + std::strerror(error) + ".");
     if (const std::string why = socket_obstacle(descriptors.front().get(), kind); !why.empty())
-        return refuse_socket(question, no_socket + why + ".");
-    handed_.push_back({{question, {}}, std::move(descriptors.front())});
+        return refuse_socket(request, no_socket + why + ".");
+    handed_.push_back({{request, {}}, std::move(descriptors.front())});
 }
 
 void live_cell::hear_doors(std::vector<unique_fd> descriptors)
@@ -160,7 +159,7 @@ std::vector<unique_fd> live_cell::take_doors()
 void live_cell::refuse_sockets()
 {
     for (const wanted_socket& each : std::exchange(wanted_, {}))
-        refuse_socket(each.question, "The sandbox's processes have ended.");
+        refuse_socket(each.request, "The sandbox's processes have ended.");
 }
 
 void live_cell::end()

@@ -21,7 +21,7 @@ struct handed_socket {
 };
 
 /// A cell with its first process (cell/cell_server.hpp), which makes the programs that stand by in it, and with the
-/// starts that wait for one. It serves one run, or lasts until it is told to end or breaks a limit. In a lasting one
+/// starts that wait for one. It serves one run, or lasts until it is ended or breaks a limit. In a lasting one
 /// programs stand by as the latest starts suggest.
 class live_cell {
 public:
@@ -41,7 +41,7 @@ public:
     const std::string& image() const { return image_; }
 
     std::vector<waiting_start> waiting;        ///< for the process
-    std::vector<std::uint64_t> asked_for_end;  ///< questions that its end answers
+    std::vector<std::uint64_t> asked_for_end;  ///< requests that its end answers
 
     /// In a cell that does not last a program stands by for a start like this, once it has a process and none waits.
     void expect(const start_message& start) { expected_ = start; }
@@ -76,7 +76,7 @@ public:
     bool may_hold() const { return may_hold_; }  ///< false: a shell ended that was to be held
 
     /// The answer is one of take_sockets().
-    void ask_socket(const socket_question& question);
+    void ask_socket(const socket_request& request);
     std::vector<handed_socket> take_sockets() { return std::exchange(handed_, {}); }
     void refuse_sockets();  ///< all that are still wanted
 
@@ -88,13 +88,13 @@ public:
     bool ends() const { return ends_ || cell_->killed_for(); }
 
     steady_time next_event() const;
-    void look(steady_time now, steady_time latest_start);  ///< `latest_start`: in any cell
+    void tick(steady_time now, steady_time latest_start);  ///< `latest_start`: in any cell
 
     cell_state state() const;
 
 private:
     struct wanted_socket {
-        std::uint64_t question;
+        std::uint64_t request;
         cell_socket kind;
     };
 
@@ -102,8 +102,8 @@ private:
     void hear_program(class wire_reader& message);
     void hear_end(const program_end& end);
     void lose_program(program& lost);
-    void hear_socket(std::uint64_t question, int error, std::vector<unique_fd> descriptors);
-    void refuse_socket(std::uint64_t question, const std::string& why);
+    void hear_socket(std::uint64_t request, int error, std::vector<unique_fd> descriptors);
+    void refuse_socket(std::uint64_t request, const std::string& why);
     void hear_doors(std::vector<unique_fd> descriptors);
 
     program order(program_order wanted);  ///< its number is given here

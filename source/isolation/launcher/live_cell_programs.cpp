@@ -32,13 +32,13 @@ program live_cell::take_program(const start_message& start, bool loaded)
         return std::find_if(programs_.begin(), programs_.end(),
                             [&](program& each) { return each.is_held() == held && each.suits(start, loaded); });
     };
-    auto place = suits(true);
-    if (place == programs_.end()) place = suits(false);
-    if (place == programs_.end()) return order({.waits = false, .interprets = loaded, .expected = start});
-    program taken = std::move(*place);
-    programs_.erase(place);
+    auto entry = suits(true);
+    if (entry == programs_.end()) entry = suits(false);
+    if (entry == programs_.end()) return order({.waits = false, .interprets = loaded, .expected = start});
+    program chosen_program = std::move(*entry);
+    programs_.erase(entry);
     tell_standby();
-    return taken;
+    return chosen_program;
 }
 
 // A shell that could not be held runs already: it ends, and none is held again.
@@ -89,9 +89,9 @@ void live_cell::hear_program(wire_reader& message)
     const int process = message.next<int>();
     const auto is_it = [number](const program& each) { return each.number() == number; };
     if (process != 0) {
-        const auto place = std::find_if(programs_.begin(), programs_.end(), is_it);
-        if (place == programs_.end()) return;
-        place->set_process(process);
+        const auto entry = std::find_if(programs_.begin(), programs_.end(), is_it);
+        if (entry == programs_.end()) return;
+        entry->set_process(process);
         return tell_standby();
     }
     if (std::erase_if(programs_, is_it) != 0) {  // the next start meets the same obstacle
@@ -104,12 +104,12 @@ void live_cell::hear_program(wire_reader& message)
 
 void live_cell::hear_end(const program_end& end)
 {
-    const auto place = std::find_if(programs_.begin(), programs_.end(),
+    const auto entry = std::find_if(programs_.begin(), programs_.end(),
                                     [&](const program& each) { return each.number() == end.number; });
-    if (place == programs_.end())
+    if (entry == programs_.end())
         ends_of_runs_.push_back(end);
     else
-        lose_program(*place);
+        lose_program(*entry);
     std::erase_if(programs_, [&](const program& each) { return each.number() == end.number; });
     tell_standby();
 }
@@ -181,9 +181,9 @@ void live_cell::tell_standby()
 
 steady_time live_cell::next_event() const { return std::min({cell_->next_event(), stand_by_at_, rest_at_}); }
 
-void live_cell::look(steady_time now, steady_time latest_start)
+void live_cell::tick(steady_time now, steady_time latest_start)
 {
-    if (now >= cell_->next_event()) cell_->look(now);
+    if (now >= cell_->next_event()) cell_->tick(now);
     if (now >= stand_by_at_ && !ends()) stand_by_in_quiet(now, latest_start);
     if (now >= rest_at_) rest();
 }

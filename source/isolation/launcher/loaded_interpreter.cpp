@@ -71,7 +71,7 @@ void loaded_interpreter::hear(std::uint64_t key)
         if (!said) break;
         hear(std::move(*said), from_active);
     }
-    look();
+    switch_when_due();
 }
 
 void loaded_interpreter::hear(zygote::message said, bool from_active)
@@ -133,7 +133,7 @@ void loaded_interpreter::turn_off(const std::string& why)
 }
 
 // In time, so that no cell has to do without an interpreter.
-void loaded_interpreter::look()
+void loaded_interpreter::switch_when_due()
 {
     if (next_.ready && ordered_.empty() && clones_ >= options_.runs) {
         active_ = std::exchange(next_, {});

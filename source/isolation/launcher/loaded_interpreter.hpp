@@ -14,13 +14,13 @@ namespace cmcp::sandbox {
 
 class launcher;
 
-/// A Python interpreter that is kept loaded; its clones become the first processes of cells. Another takes its place
+/// A Python interpreter that is kept loaded; its clones become the first processes of cells. Another replaces it
 /// after some clones. Whatever goes wrong makes cells without it.
 class loaded_interpreter {
 public:
     /// The runs that it serves.
     enum class role {
-        main,  ///< every Python run; the server is told of it
+        main,  ///< every Python run; its state is reported to the server
         data,  ///< runs that use the libraries for data; it is loaded for the first of them
     };
 
@@ -53,7 +53,7 @@ private:
     void attach(cloned child);
     void lose_order(const std::string& why);
     void turn_off(const std::string& why);
-    void look();
+    void switch_when_due();
     void tell_state();
 
     launcher& keeper_;

@@ -9,8 +9,8 @@ namespace cmcp::sandbox {
 /// and locks (flock) of who sees the overlay meet nobody else's, because the overlay has inodes of its own.
 class own_folders {
 public:
-    /// `place`: a folder of the launcher's own, made here, in which the overlays are mounted while the object lives.
-    explicit own_folders(std::string place);
+    /// `base`: a folder of the launcher's own, made here, in which the overlays are mounted while the object lives.
+    explicit own_folders(std::string base);
     own_folders(const own_folders&) = delete;
     own_folders& operator=(const own_folders&) = delete;
     ~own_folders();
@@ -20,13 +20,13 @@ public:
     std::string source_of(const std::string& path);
 
     /// Whether /usr can be shown in an overlay here.
-    static bool possible(const std::string& place);
+    static bool possible(const std::string& base);
 
 private:
     std::string mounted(const std::string& folder);
 
-    std::string place_;
-    std::map<std::string, std::string> overlays_;  ///< folder to the place of its overlay
+    std::string base_;
+    std::map<std::string, std::string> overlays_;  ///< folder to the mount point of its overlay
 };
 
 }  // namespace cmcp::sandbox

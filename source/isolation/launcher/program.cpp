@@ -53,8 +53,8 @@ bool program::suits(const start_message& start, bool loaded)
 {
     if (!kind_) return true;
     if (!waits_ || loaded || kind_ != held_kind_of(start.request)) return false;
-    told_ = encode_held_start(start).value_or(std::string());
-    return !told_.empty();
+    held_start_ = encode_held_start(start).value_or(std::string());
+    return !held_start_.empty();
 }
 
 bool program::begin(const cell& in, const waiting_start& start, bool loaded)
@@ -69,7 +69,8 @@ bool program::begin(const cell& in, const waiting_start& start, bool loaded)
     try {
         if (in.lasts() && !send_packet(in.control(), encode_begin_order({number_, outputs})))
             throw step_failed("hand over the run", EAGAIN);
-        return kind_ ? send_packet(link_.get(), told_, numbers) : send_start(link_.get(), loaded, start.start, numbers);
+        return kind_ ? send_packet(link_.get(), held_start_, numbers)
+                     : send_start(link_.get(), loaded, start.start, numbers);
     } catch (const std::system_error&) {
         return false;
     }

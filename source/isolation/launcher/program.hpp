@@ -40,7 +40,8 @@ public:
     /// waits makes no call that is refused, and this one has nobody who answers.
     bool runs_too_early() const;
 
-    /// Whether the start can be its own. A shell that does not wait yet might never, and not all can be told to it.
+    /// Whether the start can be its own. A shell that does not wait yet might never, and not every start fits into its
+    /// message.
     bool suits(const start_message& start, bool loaded);
 
     /// Hands a start that suits over, in the cell that it is in; hear() was called before. False: the program has gone.
@@ -69,7 +70,7 @@ private:
     bool has_listener_ = false;
     int heard_ = 0;
     bool waits_ = false;
-    std::string told_;  ///< the start of a held shell, as it is told
+    std::string held_start_;  ///< the start of a held shell, encoded
     bool early_;
     bool stood_by_ = false;
     bool executes_ = false;

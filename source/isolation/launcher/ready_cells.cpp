@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds quiet{1};
 constexpr std::chrono::milliseconds longest_quiet{20};
-constexpr std::size_t shapes_kept = 4;
+constexpr std::size_t most_shapes = 4;
 
 std::string identity_of(const workspace_root& root, const std::string& workspace)
 try {
@@ -25,7 +25,7 @@ try {
     return {};
 }
 
-// The same text for starts that one cell can serve. A folder in the place of another is another workspace.
+// The same text for starts that one cell can serve. A folder that replaced another is another workspace.
 std::string name_of(const workspace_root& root, const run_request& shape)
 {
     return encode_start(0, false, shape) + identity_of(root, shape.workspace);
@@ -101,10 +101,10 @@ bool ready_cells::is_usable(std::uint64_t key, const run_request& request) const
 
 void ready_cells::lose(std::uint64_t key, const std::string& why)
 {
-    const auto place = std::find_if(cells_.begin(), cells_.end(), [&](const ready& each) { return each.key == key; });
-    if (place == cells_.end()) return;
-    const ready lost = *place;
-    cells_.erase(place);
+    const auto entry = std::find_if(cells_.begin(), cells_.end(), [&](const ready& each) { return each.key == key; });
+    if (entry == cells_.end()) return;
+    const ready lost = *entry;
+    cells_.erase(entry);
     if (const live_cell* const of = keeper_.find_cell(key)) may_hold_ = may_hold_ && of->may_hold();
     if (lost.by != nullptr) lost.by->note_loss(why);
 }
@@ -115,7 +115,7 @@ std::size_t ready_cells::count(const std::string& shape) const
     return static_cast<std::size_t>(std::count_if(cells_.begin(), cells_.end(), serves));
 }
 
-void ready_cells::look(steady_time now, std::size_t running)
+void ready_cells::tick(steady_time now, std::size_t running)
 {
     const auto lacks = [&](const auto& entry) { return count(entry.second.shape) == 0; };
     if (!refill_.over(now, running, std::any_of(wanted_.begin(), wanted_.end(), lacks))) return;
@@ -148,9 +148,9 @@ try {
 void ready_cells::trim(loaded_interpreter* by)
 {
     const auto is_of_kind = [by](const ready& each) { return each.by == by; };
-    auto kept = static_cast<std::size_t>(std::count_if(cells_.begin(), cells_.end(), is_of_kind));
+    auto remaining = static_cast<std::size_t>(std::count_if(cells_.begin(), cells_.end(), is_of_kind));
     for (const std::size_t left : {1, 0}) {
-        for (std::size_t i = 0; i < cells_.size() && kept > shapes_kept * most(by);) {
+        for (std::size_t i = 0; i < cells_.size() && remaining > most_shapes * most(by);) {
             const ready& oldest = cells_[i];
             live_cell& in = *keeper_.find_cell(oldest.key);
             if (oldest.by != by || oldest.shape == wanted_[by].shape || count(oldest.shape) <= left || !in.is_ready()) {
@@ -159,7 +159,7 @@ void ready_cells::trim(loaded_interpreter* by)
             }
             in.end();
             cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(i));
-            --kept;
+            --remaining;
         }
     }
 }

@@ -42,11 +42,11 @@ public:
     /// first process is to be; null: the launcher's.
     std::optional<std::uint64_t> take(const start_message& start, loaded_interpreter* by);
 
-    /// The cell ends. `why`: what kept it from being ready, as far as that is known.
+    /// The cell ends. `why`: what prevented it from being ready, as far as that is known.
     void lose(std::uint64_t key, const std::string& why);
 
     steady_time next_event() const { return refill_.next(); }
-    void look(steady_time now, std::size_t running);  ///< `running`: the runs that go on
+    void tick(steady_time now, std::size_t running);  ///< `running`: the runs that go on
 
 private:
     struct ready {

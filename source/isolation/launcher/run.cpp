@@ -25,7 +25,7 @@ run::run(std::shared_ptr<cell> in, program begun, const start_message& start, bo
       doors_(start.request.doors),
       refusals_(program_.take_listener(), doors_, cell_->makes_sockets()),
       deadline_(begun_ + start.request.limits.wall),
-      next_look_(begun_ + between_answers),
+      next_tick_(begun_ + between_answers),
       refused_forks_(cell_->refused_forks())
 {
     evidence_.cpu_limit = cpu_seconds(start.request.limits);
@@ -36,13 +36,13 @@ void left_program::hear_call()
 {
     calls_.answer(false);
     if (const auto call = calls_.take_call()) cell_->carry_out(0, *call);
-    if (calls_.readable() < 0) next_look_ = std::chrono::steady_clock::now() + between_answers;
+    if (calls_.readable() < 0) next_tick_ = std::chrono::steady_clock::now() + between_answers;
 }
 
-void left_program::look()
+void left_program::tick()
 {
-    next_look_ = steady_time::max();
-    calls_.look();
+    next_tick_ = steady_time::max();
+    calls_.tick();
 }
 
 void run::take_listener()
@@ -90,10 +90,10 @@ void run::kill(cause why)
     cell_->kill_program(program_.number());
 }
 
-void run::look(steady_time now)
+void run::tick(steady_time now)
 {
-    next_look_ = now + between_answers;
-    refusals_.look();
+    next_tick_ = now + between_answers;
+    refusals_.tick();
     if (now < deadline_) return;
     if (!killed_for_ && !cell_->killed_for()) return kill(cause::timeout);
     deadline_ = steady_time::max();
@@ -123,7 +123,7 @@ std::optional<left_program> run::take_left()
 
 void run::judge_into(run_result& result)
 {
-    const cell::figures_at_end figures = cell_->so_far();
+    const cell::figures_at_end figures = cell_->current_figures();
     if (!cell_->lasts()) {
         evidence_.cpu = std::max(evidence_.cpu, figures.cpu);
         peak_memory_ = std::max(peak_memory_, figures.peak_memory);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jail/refusal_listener.hpp"
-#include "jail/verdict.hpp"
+#include "jail/run_cause.hpp"
 #include "launcher/cell.hpp"
 #include "launcher/program.hpp"
 #include "wire/launcher_protocol.hpp"
@@ -14,7 +14,7 @@
 namespace cmcp::sandbox {
 
 /// The processes that go on in a lasting cell after the end of the run that began them. Their calls are answered as
-/// before, but nobody is told of them. Without answers they would fail with ENOSYS, connect() too.
+/// before, but nobody hears of them. Without answers they would fail with ENOSYS, connect() too.
 class left_program {
 public:
     left_program(std::shared_ptr<cell> in, refusal_listener calls) : cell_(std::move(in)), calls_(std::move(calls)) {}
@@ -24,13 +24,13 @@ public:
     void hear_call();
     bool lives() { return calls_.has_callers(); }
 
-    steady_time next_event() const { return next_look_; }  ///< when look() wants to be called
-    void look();
+    steady_time next_event() const { return next_tick_; }  ///< when tick() wants to be called
+    void tick();
 
 private:
     std::shared_ptr<cell> cell_;
     refusal_listener calls_;
-    steady_time next_look_ = steady_time::max();
+    steady_time next_tick_ = steady_time::max();
 };
 
 /// A program in a cell that has got its start, seen from the launcher, until it is reported.
@@ -56,8 +56,8 @@ public:
 
     void kill(cause why);
 
-    steady_time next_event() const { return std::min(deadline_, next_look_); }  ///< when look() wants to be called
-    void look(steady_time now);
+    steady_time next_event() const { return std::min(deadline_, next_tick_); }  ///< when tick() wants to be called
+    void tick(steady_time now);
 
     ended_message report();  ///< once it has heard of an end
 
@@ -79,7 +79,7 @@ private:
     refusal_listener refusals_;
     steady_time begun_ = std::chrono::steady_clock::now();
     steady_time deadline_;
-    steady_time next_look_;
+    steady_time next_tick_;
     std::optional<cause> killed_for_;  ///< in a lasting cell
     left_processes left_;
     std::uint64_t refused_forks_;  ///< in the cell before it began

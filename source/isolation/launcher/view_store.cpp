@@ -42,19 +42,19 @@ constexpr std::array installed_into{"/usr",
                                     "/usr/share"};
 constexpr int pause_factor = 5;  // while packages are being installed, building views takes a sixth of the time at most
 
-void check_workspace_place(const std::string& path)
+void check_workspace_path(const std::string& path)
 {
     const auto clean = std::filesystem::path(path).lexically_normal().string();
     const bool plain = path.starts_with('/') && path.size() > 1 && clean == path && !path.ends_with('/');
-    constexpr std::string_view taken[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",   "/bin",
-                                          "/sbin", "/lib", "/lib64", "/var/tmp", data_path};
+    constexpr std::string_view reserved[] = {"/usr",  "/etc", "/dev",   "/proc",    "/tmp",   "/bin",
+                                             "/sbin", "/lib", "/lib64", "/var/tmp", data_path};
     const auto overlaps = [&](std::string_view t) { return path == t || path.starts_with(std::string(t) + "/"); };
-    if (!plain || std::any_of(std::begin(taken), std::end(taken), overlaps))
+    if (!plain || std::any_of(std::begin(reserved), std::end(reserved), overlaps))
         throw step_failed("place the workspace at " + path, EINVAL);
 }
 
-// Before something covers the tree, places without devices will do.
-void add_places(tree_builder& tree, const run_request& request)
+// Mount points only: something covers them later.
+void add_mount_points(tree_builder& tree, const run_request& request)
 {
     tree.folder("/dev/shm");
     tree.folder("/dev/pts");  // empty but in a lasting cell
@@ -64,7 +64,7 @@ void add_places(tree_builder& tree, const run_request& request)
     tree.link("/dev/stdin", "/proc/self/fd/0");
     tree.link("/dev/stdout", "/proc/self/fd/1");
     tree.link("/dev/stderr", "/proc/self/fd/2");
-    // Below the run's own /proc, which shows them in its place (jail.cpp).
+    // Below the run's own /proc, over which they are mounted (jail.cpp).
     for (const auto& [name, content] : machine_figures(request.limits.memory))
         tree.file("/proc/" + name, content, 0444);
     for (const auto& [path, content] : kernel_settings()) tree.file("/proc/sys/" + path, content, 0444);
@@ -130,29 +130,29 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
     }
     mark_etc_files(filled.marks, request.programs.all);
     add_etc_files(tree, request.workspace_inside, request.programs.all);
-    add_places(tree, request);
+    add_mount_points(tree, request);
     add_usual_folders(tree);
     add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
     add_devices(tree);
     if (request.browser) add_browser_files(tree, filled, request);
 }
 
-unique_fd open_place(const std::string& place)
+unique_fd open_folder(const std::string& folder)
 {
-    return unique_fd(check(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
+    return unique_fd(check(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "prepare a root"));
 }
 
-void mount_root_memory(const std::string& place)
+void mount_root_memory(const std::string& folder)
 {
-    check(::mkdir(place.c_str(), 0755), "prepare a root");
+    check(::mkdir(folder.c_str(), 0755), "prepare a root");
     const auto root = new_tmpfs({1ull << 30, 65536, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "prepare a root");
-    attach_mount(root.get(), AT_FDCWD, place, "prepare a root");
+    attach_mount(root.get(), AT_FDCWD, folder, "prepare a root");
 }
 
-void remove_mounted(const std::string& place)
+void remove_mounted(const std::string& folder)
 {
-    detach_mounts(place);
-    ::rmdir(place.c_str());
+    detach_mounts(folder);
+    ::rmdir(folder.c_str());
 }
 
 // The way to an open folder, whatever happens to its name.
@@ -223,7 +223,7 @@ try {
 
 view view_store::build(const std::string& key, const run_request& request)
 {
-    check_workspace_place(request.workspace_inside);
+    check_workspace_path(request.workspace_inside);
     const auto began = std::chrono::steady_clock::now();
     view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, {}, request.programs.all, {}, {}};
     try {
@@ -245,32 +245,32 @@ view view_store::build(const std::string& key, const run_request& request)
 // The folder itself and no copy, because its owner changes it while runs go on.
 void view_store::show_data(const view& fresh) const
 {
-    tree_builder tree(open_place(fresh.place));
+    tree_builder tree(open_folder(fresh.mount_point));
     tree.bind(way_to(data_), data_path, read_only | MOUNT_ATTR_NOEXEC);
 }
 
 void view_store::show_machine(view& fresh, const run_request& request) const
 {
-    mount_root_memory(fresh.place);
-    fresh.root = open_place(fresh.place);
-    own_folders folders(fresh.place + "-folders");
-    tree_builder tree(open_place(fresh.place),
+    mount_root_memory(fresh.mount_point);
+    fresh.root = open_folder(fresh.mount_point);
+    own_folders folders(fresh.mount_point + "-folders");
+    tree_builder tree(open_folder(fresh.mount_point),
                       [&](const std::string& path) { return own_files_ ? folders.source_of(path) : path; });
     fill(tree, fresh, request);
     if (request.programs.all || request.browser) return;
     fresh.execution = prepare_execution(fresh.root.get(), std::exchange(fresh.rules.read_execute, {}));
 }
 
-// The image is for everybody and for reading only, so the run's own places lie in a folder above it.
+// The image is for everybody and for reading only, so the run's own mount points lie in a layer above it.
 void view_store::show_image(view& fresh, const run_request& request) const
 {
-    const std::string above = fresh.place + "-places";
+    const std::string above = fresh.mount_point + "-above";
     const unique_fd image = open_image(request.image);
     mount_root_memory(above);
     try {
-        const unique_fd places = open_place(above);
-        tree_builder tree(open_place(above));
-        add_places(tree, request);
+        const unique_fd layer = open_folder(above);
+        tree_builder tree(open_folder(above));
+        add_mount_points(tree, request);
         if (data_) tree.folder(data_path);
         add_image_accounts(tree, image.get(), request.workspace_inside);
         const tree_builder inside(open_image(request.image));
@@ -280,31 +280,31 @@ void view_store::show_image(view& fresh, const run_request& request) const
             return {};
         };
         add_missing_names(tree, program_inside);
-        check(::mkdir(fresh.place.c_str(), 0755), "prepare a root");
-        const auto root = new_overlay({way_to(places), way_to(image)}, "show the image");
-        attach_mount(root.get(), AT_FDCWD, fresh.place, "show the image");
+        check(::mkdir(fresh.mount_point.c_str(), 0755), "prepare a root");
+        const auto root = new_overlay({way_to(layer), way_to(image)}, "show the image");
+        attach_mount(root.get(), AT_FDCWD, fresh.mount_point, "show the image");
     } catch (...) {
         remove_mounted(above);
         throw;
     }
     remove_mounted(above);
-    fresh.root = open_place(fresh.place);
-    tree_builder tree(open_place(fresh.place));
+    fresh.root = open_folder(fresh.mount_point);
+    tree_builder tree(open_folder(fresh.mount_point));
     add_devices(tree);
     fresh.rules = rules_of(request, nullptr);
 }
 
 std::string view_store::protected_program(const std::string& path)
 {
-    std::string place = stage_ + path.substr(path.rfind('/'));
-    if (std::filesystem::exists(place)) return place;
+    std::string copy = stage_ + path.substr(path.rfind('/'));
+    if (std::filesystem::exists(copy)) return copy;
     const auto tree = copy_mount_tree(AT_FDCWD, path, "open " + path);
     set_mount_attributes(tree.get(), read_only, true, "protect " + path);
-    const unique_fd file(check(::open(place.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0755), "protect " + path));
-    attach_mount(tree.get(), AT_FDCWD, place, "protect " + path);
-    return place;
+    const unique_fd file(check(::open(copy.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, 0755), "protect " + path));
+    attach_mount(tree.get(), AT_FDCWD, copy, "protect " + path);
+    return copy;
 }
 
-void view_store::forget(const view& old) { remove_mounted(old.place); }
+void view_store::forget(const view& old) { remove_mounted(old.mount_point); }
 
 }  // namespace cmcp::sandbox

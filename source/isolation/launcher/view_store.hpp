@@ -17,10 +17,10 @@ namespace cmcp::sandbox {
 /// The prepared root of runs, built once and cloned for every run, which adds its own folders.
 struct view {
     std::string key;
-    std::string place;     ///< where it is mounted in the launcher's own mount namespace
-    unique_fd root;        ///< O_PATH
-    landlock_rules rules;  ///< as seen inside
-    unique_fd execution;   ///< for a list of programs, in place of rules.read_execute
+    std::string mount_point;  ///< where it is mounted in the launcher's own mount namespace
+    unique_fd root;           ///< O_PATH
+    landlock_rules rules;     ///< as seen inside
+    unique_fd execution;      ///< for a list of programs, instead of rules.read_execute
     bool writable_may_execute = true;
     file_marks marks;                                   ///< of the machine's files that it was made from
     std::chrono::steady_clock::time_point next_look{};  ///< when it may be built anew at the earliest

@@ -37,12 +37,12 @@ std::string explain_full(workspace_ledger::finding why, const run_limits& limits
 {
     using finding = workspace_ledger::finding;
     const std::string rest = " Delete what is not needed any more; until then runs may only delete there.";
-    if (why == finding::too_deep) return "the folders of the workspace are nested too deeply to be counted." + rest;
+    if (why == finding::too_deep) return "the folders of the sandbox are nested too deeply to be counted." + rest;
     if (why == finding::too_many)
-        return "the workspace holds more files than the limit of " + std::to_string(limits.workspace_files) +
+        return "the working folder holds more files than the limit of " + std::to_string(limits.workspace_files) +
                " (SANDBOX_WORKSPACE_MAX_FILES)." + rest;
-    return "the workspace holds more than the limit of " + std::to_string(limits.workspace_size >> 20) +
-           " MiB (SANDBOX_WORKSPACE_MAX_MB)." + rest;
+    return "the working folder holds more than the limit of " + std::to_string(limits.workspace_size >> 20) +
+           " MiB (SANDBOX_WORKSPACE_MAX_MB, SANDBOX_DISK_QUOTA)." + rest;
 }
 
 }  // namespace
@@ -176,8 +176,8 @@ std::uint64_t workspace_ledger::counted(key which) const
     return known == entries_.end() || !known->second.last ? 0 : known->second.last->bytes;
 }
 
-workspace_ledger::finding workspace_ledger::look(key which, int folder, tree_bounds most, clock::time_point since,
-                                                 bool wanted)
+workspace_ledger::finding workspace_ledger::measure(key which, int folder, tree_bounds most, clock::time_point since,
+                                                    bool wanted)
 {
     entry& of = at(which);
     of.wanted |= wanted;
@@ -237,11 +237,11 @@ void workspace_watch::bound(const run_limits& limits)
 
 std::string workspace_watch::refusal(const run_limits& limits) const
 {
-    if (began_full_) return "writing to the workspace, which is full: only deleting works in it";
+    if (began_full_) return "writing to the working folder, which is full: only deleting works in it";
     if (project_ == 0 || !is_full(folder_.get(), project_)) return {};
-    return "writing to the workspace, which has reached its limit of " + std::to_string(limits.workspace_size >> 20) +
-           " MiB and " + std::to_string(limits.workspace_files) +
-           " files (SANDBOX_WORKSPACE_MAX_MB, _FILES; in a sandbox that lasts SANDBOX_DISK_QUOTA): delete files first";
+    return "writing to the working folder, which has reached its limit of " +
+           std::to_string(limits.workspace_size >> 20) + " MiB and " + std::to_string(limits.workspace_files) +
+           " files (SANDBOX_WORKSPACE_MAX_MB, _FILES; SANDBOX_DISK_QUOTA): delete files first";
 }
 
 bool workspace_watch::as_full_as_before() const
@@ -261,8 +261,8 @@ bool workspace_watch::may_have_grown(std::chrono::steady_clock::time_point begun
     return workspace_ledger::free_room(folder_.get()).bytes + least_slack < room_at_start_.bytes;
 }
 
-std::string workspace_watch::look(const run_limits& limits, std::chrono::steady_clock::time_point begun,
-                                  const measured& now)
+std::string workspace_watch::measure(const run_limits& limits, std::chrono::steady_clock::time_point begun,
+                                     const measured& now)
 {
     using finding = workspace_ledger::finding;
     if (!counts()) return {};
@@ -270,7 +270,7 @@ std::string workspace_watch::look(const run_limits& limits, std::chrono::steady_
     // The run's own writing counts as well, because others may make room on the disk meanwhile.
     const bool wrote_much = now.written > written_at_count_ + uncounted_share;
     if (wrote_much) written_at_count_ = now.written;
-    finding state = ledger_.look(key_, folder_.get(), most, begun, wrote_much);
+    finding state = ledger_.measure(key_, folder_.get(), most, begun, wrote_much);
     if (state == finding::fits && hides_files(now, most)) state = finding::too_large;
     return state == finding::fits ? std::string() : explain_full(state, limits);
 }

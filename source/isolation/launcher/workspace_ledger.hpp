@@ -17,7 +17,7 @@
 namespace cmcp::sandbox {
 
 /// How full the workspaces are. A count costs as much as there are files, so one begins only when the file system has
-/// lost more room since the last than a workspace may have gained; between counts a look is one system call.
+/// lost more room since the last than a workspace may have gained; between counts a measurement is one system call.
 class workspace_ledger {
 public:
     using clock = std::chrono::steady_clock;
@@ -41,7 +41,7 @@ public:
 
     /// Begins a count when one is due, or `wanted`; returns the result of the latest count that began after
     /// `since`.
-    finding look(key which, int folder, tree_bounds most, clock::time_point since, bool wanted);
+    finding measure(key which, int folder, tree_bounds most, clock::time_point since, bool wanted);
 
     /// The cell is over: the next one begins with the state that is known now.
     void note_end(key which, int folder, tree_bounds most);
@@ -120,7 +120,7 @@ public:
     std::string became_full(const run_limits& limits) const;
 
     /// Empty: all is well. Otherwise the sentence for which the run has to end.
-    std::string look(const run_limits& limits, std::chrono::steady_clock::time_point begun, const measured& now);
+    std::string measure(const run_limits& limits, std::chrono::steady_clock::time_point begun, const measured& now);
     void note_end(const run_limits& limits);
     void note_run(const run_limits& limits);
 

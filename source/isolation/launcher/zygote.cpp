@@ -34,17 +34,17 @@ std::vector<std::string> environment_of(const zygote_options& options)
 void enter_own_mounts(int root)
 {
     const unique_fd processes = copy_mount_tree(AT_FDCWD, "/proc", "show /proc to the interpreter");
-    attach_mount(root, AT_FDCWD, root_place, "mount the interpreter's root");
+    attach_mount(root, AT_FDCWD, root_mount_point, "mount the interpreter's root");
     attach_mount(processes.get(), root, "proc", "show /proc to the interpreter");
     mount_memory(root, "/tmp", 16 << 20, 1024, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
     enter_root(root);
 }
 
-void place_descriptors(int socket)
+void install_descriptors(int socket)
 {
-    for (const int place : {0, 1, 2}) {
+    for (const int stream : {0, 1, 2}) {
         const unique_fd empty(check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
-        check(::dup2(empty.get(), place), "place descriptors");
+        check(::dup2(empty.get(), stream), "place descriptors");
     }
     check(::dup2(socket, starters_socket), "place descriptors");
 }
@@ -62,7 +62,7 @@ void place_descriptors(int socket)
         if (!drop_all_capabilities()) throw step_failed("drop capabilities");
         if (home.forbids_privileges) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
         unblock_signals();
-        place_descriptors(speaker);
+        install_descriptors(speaker);
         // Clones have the /proc/self/cmdline and environ of a cold run.
         auto argv = python_start::read(options.argv).value().command_line(), environment = environment_of(options);
         ::execveat(moved, "", pointers(argv).data(), pointers(environment).data(), AT_EMPTY_PATH);

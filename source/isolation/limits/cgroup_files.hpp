@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-/// The files of a cgroup, by which the kernel is told limits and tells figures.
+/// The files of a cgroup, which set limits in the kernel and show its figures.
 namespace cmcp::sandbox {
 
 std::string read_control(const std::filesystem::path& file);  ///< empty where it cannot be read

@@ -99,38 +99,38 @@ std::string obstacle_in(const fs::path& folder)
     return "the cgroup v2 folder is not writable (delegate it, for example with systemd's Delegate=memory pids cpu)";
 }
 
-std::optional<cgroup_path> unified_place(cgroup_paths& places)
+std::optional<cgroup_path> unified_path(cgroup_paths& paths)
 {
-    cgroup_path place{undivided(own_folder({})), true, {}};
-    if (place.folder.empty()) return std::nullopt;
-    std::string offered = read_control(place.folder / "cgroup.controllers");
+    cgroup_path unified{undivided(own_folder({})), true, {}};
+    if (unified.folder.empty()) return std::nullopt;
+    std::string offered = read_control(unified.folder / "cgroup.controllers");
     std::replace(offered.begin(), offered.end(), '\n', ' ');
-    const std::string obstacle = obstacle_in(place.folder);
+    const std::string obstacle = obstacle_in(unified.folder);
     for (const std::string_view each : {"memory", "pids", "cpu", "io"}) {
         if (!has(offered, each, ' ')) continue;
         if (obstacle.empty())
-            place.controllers.emplace_back(each);
+            unified.controllers.emplace_back(each);
         else
-            places.lacking[std::string(each)] = obstacle;
+            paths.lacking[std::string(each)] = obstacle;
     }
-    return place;
+    return unified;
 }
 
 // A controller that v2 offers to nobody is not to be had of v1: the kernel gives each to one of them.
-void add_first_version(const std::string& controller, cgroup_paths& places)
+void add_first_version(const std::string& controller, cgroup_paths& paths)
 {
     const fs::path folder = own_folder(controller);
     if (folder.empty()) {
-        places.lacking.try_emplace(controller, "no " + controller + " controller of cgroups is mounted here");
+        paths.lacking.try_emplace(controller, "no " + controller + " controller of cgroups is mounted here");
         return;
     }
     if (::access(folder.c_str(), W_OK) != 0) {
-        places.lacking[controller] = "the cgroup v1 folder of " + controller + " is not writable, as for all but root";
+        paths.lacking[controller] = "the cgroup v1 folder of " + controller + " is not writable, as for all but root";
         return;
     }
     const auto same = [&](const cgroup_path& each) { return each.folder == folder; };
-    auto at = std::find_if(places.all.begin(), places.all.end(), same);
-    if (at == places.all.end()) at = places.all.insert(at, cgroup_path{folder, false, {}});
+    auto at = std::find_if(paths.all.begin(), paths.all.end(), same);
+    if (at == paths.all.end()) at = paths.all.insert(at, cgroup_path{folder, false, {}});
     at->controllers.push_back(controller);
 }
 
@@ -175,25 +175,25 @@ bool cgroup_path::controls(std::string_view controller) const
 
 cgroup_paths find_cgroup_paths()
 {
-    cgroup_paths places;
-    auto unified = unified_place(places);
-    if (unified && !unified->controllers.empty()) places.all.push_back(*unified);
+    cgroup_paths paths;
+    auto unified = unified_path(paths);
+    if (unified && !unified->controllers.empty()) paths.all.push_back(*unified);
     for (const std::string_view each : needed_controllers)
-        if (!(unified && unified->controls(each)) && !places.lacking.contains(each))
-            add_first_version(std::string(each), places);
-    return places;
+        if (!(unified && unified->controls(each)) && !paths.lacking.contains(each))
+            add_first_version(std::string(each), paths);
+    return paths;
 }
 
 // The server goes on starting while its launcher does: what comes between the move and the division is moved, too.
-void divide(const cgroup_path& place)
+void divide(const cgroup_path& path)
 {
-    if (!place.unified) return;
+    if (!path.unified) return;
     std::string orders;
-    for (const std::string& each : place.controllers) orders += (orders.empty() ? "+" : " +") + each;
+    for (const std::string& each : path.controllers) orders += (orders.empty() ? "+" : " +") + each;
     for (int tries = 0; tries < 16; ++tries) {
-        if (write_control(place.folder / "cgroup.subtree_control", orders)) return;
+        if (write_control(path.folder / "cgroup.subtree_control", orders)) return;
         if (errno != EBUSY) break;
-        if (!move_ourselves_aside(place.folder)) throw step_failed("move other processes out of the cgroup", EBUSY);
+        if (!move_ourselves_aside(path.folder)) throw step_failed("move other processes out of the cgroup", EBUSY);
     }
     throw step_failed("divide the cgroup");
 }

@@ -23,13 +23,13 @@ struct cgroup_path {
 /// The groups that this process is in, as far as groups can be made below them.
 struct cgroup_paths {
     std::vector<cgroup_path> all;
-    std::map<std::string, std::string, std::less<>> lacking;  ///< controller to the reason why no place has it
+    std::map<std::string, std::string, std::less<>> lacking;  ///< controller to the reason why no path has it
 };
 
 cgroup_paths find_cgroup_paths();
 
 /// In v2, where only leaves hold processes: moves the server, its helpers and this process into a leaf below, and hands
 /// the controllers down. Nothing in v1. Throws step_failed where other processes are there.
-void divide(const cgroup_path& place);
+void divide(const cgroup_path& path);
 
 }  // namespace cmcp::sandbox

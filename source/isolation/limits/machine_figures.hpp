@@ -21,7 +21,7 @@ constexpr const char* most_watchers = "16";
 constexpr const char* most_watches = "8192";
 
 /// Settings of the kernel that programs ask for, as files below /proc/sys (proc_sys(5)): those that say nothing of the
-/// machine's name, its owner or what else it does, and in their place values of the sandbox. The number of the boot is
+/// machine's name, its owner or what else it does, but values of the sandbox. The number of the boot is
 /// a new one at each call. Pairs of path and content.
 std::vector<std::pair<std::string, std::string>> kernel_settings();
 

@@ -56,7 +56,7 @@ std::optional<fsxattr> attributes_of(int file)
 std::string project_obstacle(const std::string& path)
 {
     const unique_fd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) return "the folder of the workspaces is not there yet";
+    if (!folder) return "the folder of the sandboxes is not there yet";
     if (!holds_limits(folder.get())) return "their file system has no project quotas (mount option prjquota)";
     return state_of(folder.get(), own_projects) ? "" : "the launcher is not root outside of user namespaces";
 }

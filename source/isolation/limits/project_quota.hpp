@@ -8,7 +8,8 @@
 /// Project quotas: files of one project count together, and the kernel refuses what goes beyond the limit of the
 /// project (EDQUOT). New files take over the project of their folder. Only root outside of user namespaces gives and
 /// bounds projects, so a run cannot leave its own. The number is that of the folder's inode, above those that
-/// administrators use, and is kept in the folder itself; it is free again when the last file of the project is deleted.
+/// administrators use, and is stored in the folder itself; it is free again when the last file of the project is
+/// deleted.
 namespace cmcp::sandbox {
 
 /// Why the kernel holds no bound on the file system of `path`; empty: it does.

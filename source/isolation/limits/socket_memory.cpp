@@ -22,8 +22,8 @@ namespace {
 constexpr std::uint32_t all_states = ~0u;
 
 template <class Body>
-struct question {
-    nlmsghdr header{sizeof(question), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 0, 0};
+struct diag_request {
+    nlmsghdr header{sizeof(diag_request), SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 0, 0};
     Body body{};
 };
 
@@ -57,7 +57,7 @@ bool add_message(const char* bytes, std::size_t length, std::size_t body, int me
 }
 
 template <class Body>
-std::uint64_t total(int statistics, const question<Body>& query, std::size_t body, int memory_info)
+std::uint64_t total(int statistics, const diag_request<Body>& query, std::size_t body, int memory_info)
 {
     std::uint64_t sum = 0;
     if (::send(statistics, &query, sizeof query, MSG_DONTWAIT) != sizeof query) return 0;
@@ -86,7 +86,7 @@ bool add_ports(const char* bytes, std::size_t length, std::set<std::uint16_t>& p
 void add_listening_ports(int statistics, unsigned char family, std::set<std::uint16_t>& ports)
 {
     constexpr int most_pieces = 64;
-    question<inet_diag_req_v2> query;
+    diag_request<inet_diag_req_v2> query;
     query.body.sdiag_family = family;
     query.body.sdiag_protocol = IPPROTO_TCP;
     query.body.idiag_states = 1 << TCP_LISTEN;
@@ -100,7 +100,7 @@ void add_listening_ports(int statistics, unsigned char family, std::set<std::uin
 
 std::uint64_t local_sockets(int statistics)
 {
-    question<unix_diag_req> query;
+    diag_request<unix_diag_req> query;
     query.body.sdiag_family = AF_UNIX;
     query.body.udiag_states = all_states;
     query.body.udiag_show = UDIAG_SHOW_MEMINFO;
@@ -109,7 +109,7 @@ std::uint64_t local_sockets(int statistics)
 
 std::uint64_t internet_sockets(int statistics, unsigned char family, unsigned char protocol)
 {
-    question<inet_diag_req_v2> query;
+    diag_request<inet_diag_req_v2> query;
     query.body.sdiag_family = family;
     query.body.sdiag_protocol = protocol;
     query.body.idiag_states = all_states;

@@ -11,7 +11,7 @@ struct tree_usage {
     std::uint64_t bytes = 0;  ///< allocated, a file with several names once
     std::uint64_t files = 0;  ///< files, folders and links
     bool complete = true;     ///< false: nested too deeply to be counted to its end
-    bool in_project = false;  ///< as a count was told
+    bool in_project = false;  ///< as the caller of the count said
 };
 
 struct tree_bounds {

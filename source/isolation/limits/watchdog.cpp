@@ -189,9 +189,9 @@ std::vector<int> usage_sources::descriptors() const
 usage_sources usage_sources::from(std::span<unique_fd> descriptors)
 {
     usage_sources sources;
-    unique_fd* const places[] = {&sources.processes, &sources.temporary, &sources.shared, &sources.sockets};
-    for (std::size_t i = 0; i < std::min(descriptors.size(), std::size(places)); ++i)
-        *places[i] = std::move(descriptors[i]);
+    unique_fd* const targets[] = {&sources.processes, &sources.temporary, &sources.shared, &sources.sockets};
+    for (std::size_t i = 0; i < std::min(descriptors.size(), std::size(targets)); ++i)
+        *targets[i] = std::move(descriptors[i]);
     return sources;
 }
 
@@ -259,7 +259,7 @@ std::uint64_t usage_meter::deleted(dev_t device) const
 }
 
 // The list comes before the figure, because a process that was ended by the last look may end between the two: it then
-// stands in the list, and none smaller is ended in its place. An eighth is freed, or many small processes would be
+// stands in the list, and no smaller one is ended instead. An eighth is freed, or many small processes would be
 // ended one a look while others are started.
 bool usage_meter::end_largest(std::uint64_t limit)
 {

@@ -19,7 +19,7 @@ struct usage {
     std::uint64_t processes = 0;  ///< processes and threads, without the reaper
 };
 
-/// The places at which the usage of a PID namespace shows from outside.
+/// The files in which the usage of a PID namespace shows from outside.
 struct usage_sources {
     unique_fd processes;  ///< its own /proc, opened for reading
     unique_fd temporary;  ///< /tmp (O_PATH)

@@ -162,14 +162,14 @@ layer judge_private_proc(const both_sides& facts)
 {
     const json::object& proc = object_of(facts.inside, "proc");
     if (proc.empty()) return off("nobody looked");
-    if (!flag_of(proc, "there")) return degraded("there is no /proc: this place refuses a fresh one");
+    if (!flag_of(proc, "there")) return degraded("there is no /proc: the kernel refuses a new mount of it here");
     if (!flag_of(proc, "own")) return off("/proc shows another PID namespace");
     if (flag_of(proc, "system_settings")) return degraded("own processes only, but kernel settings are visible");
     if (shows_first_process(proc)) return degraded("the sandbox's first process is visible");
     if (flag_of(proc, "figures"))
         return on("own processes only, no kernel settings; memory and processors as limits allow");
     return on(
-        "own processes only, no kernel settings; no meminfo, cpuinfo, stat, loadavg, uptime: this place cannot show "
+        "own processes only, no kernel settings; no meminfo, cpuinfo, stat, loadavg, uptime: this machine cannot show "
         "them alone");
 }
 

@@ -69,11 +69,11 @@ layer judge_workspace_quota(const both_sides& facts)
 {
     const auto obstacle = text(facts.launcher, "project_obstacle");
     if (obstacle && obstacle->empty())
-        return on("project quotas: the kernel refuses what goes beyond a workspace's limit");
+        return on("project quotas: the kernel refuses what goes beyond a sandbox's limit");
     return on_if(flag_of(facts.launcher, "workspace_quota"),
-                 "the launcher counts what a workspace holds and ends runs that fill it" +
+                 "the launcher counts what a sandbox holds and ends runs that fill it" +
                      (obstacle ? "; " + *obstacle : std::string()),
-                 "the launcher does not count what workspaces hold");
+                 "the launcher does not count what sandboxes hold");
 }
 
 }  // namespace cmcp::sandbox

@@ -70,7 +70,7 @@ local_address outside_socket_address()
     return to;
 }
 
-bool is_kept_from_outside(const unique_fd& socket)
+bool cannot_reach_outside(const unique_fd& socket)
 {
     const local_address to = outside_socket_address();
     const int result = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length);
@@ -186,7 +186,7 @@ void report_probe(int fd)
     facts["landlock_levels"] = landlock_levels_left();
     const unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     facts["makes_no_local_socket"] = !socket;
-    facts["outside_socket_refused"] = is_kept_from_outside(socket);
+    facts["outside_socket_refused"] = cannot_reach_outside(socket);
     facts["capabilities"] = capability_facts();
     facts["no_new_privs"] = ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
     facts["limits"] = limit_facts();

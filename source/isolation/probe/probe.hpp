@@ -12,7 +12,7 @@ namespace cmcp::sandbox {
 inline constexpr std::uint64_t probe_processes = 16;
 
 /// The payload of the probe run: finds out by trying what this process can do and writes one JSON object to `fd`. Call
-/// it inside the finished sandbox, in place of the exec. Needs no /proc.
+/// it inside the finished sandbox, instead of the exec. Needs no /proc.
 void report_probe(int fd);
 
 /// Before the probe run's rules are in force: listens at a name by which the probe finds out whether the rules keep it

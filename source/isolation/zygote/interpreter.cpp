@@ -19,7 +19,7 @@ extern const std::string_view prelude;  // prelude.py: functions in a namespace 
 
 namespace {
 
-constexpr int most_known_descriptor = 4;  // streams, the launcher's socket, and one that keeps its place
+constexpr int most_known_descriptor = 4;  // streams, the launcher's socket, and one that keeps its number
 
 PyObject* names = nullptr;   // of the prelude
 PyObject* before = nullptr;  // the part of -c that is the same for all runs; none: there is no such part

@@ -28,7 +28,7 @@ public:
     /// lie.
     void take(const run_request& run);
 
-    /// Whether packages of the run would be imported in place of, or by, compiled modules that are loaded already;
+    /// Whether packages of the run would be imported instead of, or by, compiled modules that are loaded already;
     /// where they are not compiled, they are forgotten. Executes nothing of the run's.
     bool meets_other_packages();
 

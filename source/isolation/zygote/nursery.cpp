@@ -45,7 +45,7 @@ void expect_run(interpreter& python, const run_request& expected)
 [[noreturn]] void become_run(interpreter& python, jail_plan& plan, bool as_expected)
 {
     if (!as_expected) python.take(plan.request);
-    take_places(plan);
+    install_descriptors(plan);
     if (plan.probe) answer_probe(plan);
     if (python.meets_other_packages()) {
         send_packet(plan.control.get(), encoded(child_says::executes));

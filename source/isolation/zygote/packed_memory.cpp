@@ -26,8 +26,8 @@ constexpr std::size_t most = 256 << 20;  // address space; the rest is given bac
 
 void* map(std::size_t size)
 {
-    void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return place == MAP_FAILED ? nullptr : place;
+    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
 }
 
 std::uintptr_t rounded_up(std::uintptr_t address) { return (address + huge_page - 1) / huge_page * huge_page; }
@@ -59,14 +59,14 @@ void collapse_all()
     }
 }
 
-void* taken = nullptr;  // the last piece, which names the one before, so that no compiler leaves them out
+void* last_piece = nullptr;  // the last piece, which names the one before, so that no compiler leaves them out
 
 bool take_piece(std::size_t size, std::uintptr_t end_of_pieces)
 {
     void* const piece = std::malloc(size);
     const bool is_between = piece != nullptr && reinterpret_cast<std::uintptr_t>(piece) < end_of_pieces;
     if (is_between)
-        *static_cast<void**>(piece) = std::exchange(taken, piece);
+        *static_cast<void**>(piece) = std::exchange(last_piece, piece);
     else
         std::free(piece);
     return is_between;
@@ -110,9 +110,9 @@ void packed_memory::settle()
 {
     ::malloc_trim(0);  // whole pages, of which pieces need the first bytes
     if (begin_ != nullptr) {
-        const auto kept = reinterpret_cast<char*>(rounded_up(reinterpret_cast<std::uintptr_t>(next_)));
-        if (kept < end_) ::munmap(kept, static_cast<std::size_t>(end_ - kept));
-        end_ = kept < end_ ? kept : end_;
+        const auto unused = reinterpret_cast<char*>(rounded_up(reinterpret_cast<std::uintptr_t>(next_)));
+        if (unused < end_) ::munmap(unused, static_cast<std::size_t>(end_ - unused));
+        end_ = unused < end_ ? unused : end_;
     }
     take_free_pieces();
     collapse_all();

@@ -97,13 +97,13 @@ def look_at_site():
     renewable = loaded - compiled
 
 def settle(main):
-    global kept, known, last_known
+    global stream_encodings, known, last_known
     look_at_site()
     matplotlib = sys.modules.get('matplotlib')
     if matplotlib:
         forget_folders(matplotlib)
         sys.modules['matplotlib.font_manager']._get_font.cache_clear()   # it keeps font files open
-    kept = [(stream.encoding, stream.errors) for stream in (sys.stdin, sys.stdout, sys.stderr)]
+    stream_encodings = [(stream.encoding, stream.errors) for stream in (sys.stdin, sys.stdout, sys.stderr)]
     sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
     known, last_known = frozenset(sys.modules), next(reversed(sys.modules))
     streams()
@@ -127,7 +127,7 @@ def stream(fd, name, reads):
         os.fstat(fd)
     except OSError:
         return None
-    return opened(fd, name, reads, *kept[fd])
+    return opened(fd, name, reads, *stream_encodings[fd])
 
 def streams():
     sys.stdin = sys.__stdin__ = stream(0, '<stdin>', True)

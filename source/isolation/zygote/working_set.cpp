@@ -110,8 +110,8 @@ void working_set::make_present() const
 
 namespace {
 
-constexpr int rehearsal_script_place = 3;
-constexpr int report_place = 10;
+constexpr int rehearsal_script_descriptor = 3;
+constexpr int report_descriptor = 10;
 constexpr const char* program =
     "import json\ndef double(n):\n    return n * 2\nprint(double(3))\n_ = {'a': [double(1)]}\n";
 
@@ -119,14 +119,14 @@ void report(int)
 {
     ::prctl(PR_SET_DUMPABLE, 1);  // its files in /proc are its own then
     const std::string bytes = working_set::of_this_process().encode();
-    write_all(report_place, bytes);
+    write_all(report_descriptor, bytes);
 }
 
-// The streams and the place of the result are /dev/null in this process.
+// The streams and the descriptor of the result are /dev/null in this process.
 [[noreturn]] void perform(interpreter& python, const run_request& start, int pipe)
 {
     const unique_fd script = sealed_memory("script", program);
-    if (::dup2(pipe, report_place) < 0 || ::dup2(script.get(), rehearsal_script_place) < 0) ::_exit(1);
+    if (::dup2(pipe, report_descriptor) < 0 || ::dup2(script.get(), rehearsal_script_descriptor) < 0) ::_exit(1);
     python.after_fork();
     python.take(start);
     python.meets_other_packages();

@@ -67,7 +67,7 @@ void begin(X509& certificate, const std::string& name, EVP_PKEY& key, long secon
          ::X509_set_pubkey(&certificate, &key) == 1);
 }
 
-// RFC 7301 section 3.2. A client that speaks HTTP/2 alone is told so at once.
+// RFC 7301 section 3.2. A client that speaks HTTP/2 alone gets an alert at once.
 int choose_protocol(SSL*, const unsigned char** chosen_name, unsigned char* size, const unsigned char* offered,
                     unsigned int length, void*)
 {
@@ -150,9 +150,9 @@ std::shared_ptr<ssl::context> cell_authority::context_for(const std::string& nam
     const auto now = clock::now();
     std::erase_if(leaves_, [&](const auto& each) { return each.second.since + leaf_use < now; });
     if (leaves_.size() > most_leaves) leaves_.clear();
-    auto& kept = leaves_[name];
-    if (!kept.context) kept = {make_context(name), now};
-    return kept.context;
+    auto& cached = leaves_[name];
+    if (!cached.context) cached = {make_context(name), now};
+    return cached.context;
 }
 
 }  // namespace cmcp

@@ -20,7 +20,7 @@ public:
 
     const std::string& certificate_pem() const { return pem_; }
 
-    /// A server's side of TLS for the name: HTTP/1.1 alone, a certificate that lasts a day. Kept for a while.
+    /// A server's side of TLS for the name: HTTP/1.1 alone, a certificate that lasts a day. Cached for a while.
     std::shared_ptr<boost::asio::ssl::context> context_for(const std::string& name);
 
 private:

@@ -37,10 +37,10 @@ bool client_opening::is_tls(std::string_view bytes)
     return !bytes.empty() && bytes[0] == 22 && (bytes.size() == 1 || bytes[1] == 3);
 }
 
-client_opening client_opening::look(std::string_view bytes)
+client_opening client_opening::parse(std::string_view bytes)
 {
     if (bytes.empty()) return {};
-    auto opening = is_tls(bytes) ? tls_hellos().look(bytes) : look_at_text(bytes);
+    auto opening = is_tls(bytes) ? tls_hellos().parse(bytes) : look_at_text(bytes);
     if (opening.is == kind::more && bytes.size() >= 2 * longest) opening.is = kind::bad;
     return opening;
 }

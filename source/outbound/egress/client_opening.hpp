@@ -25,7 +25,7 @@ struct client_opening {
     kind is = kind::more;
     std::string server_name;  ///< tls: as the client wrote it; empty: it names none
 
-    static client_opening look(std::string_view bytes);
+    static client_opening parse(std::string_view bytes);
     static bool is_tls(std::string_view bytes);  ///< they begin as TLS, of which tls_hellos finds each ClientHello
 };
 

@@ -16,7 +16,7 @@ const digit_code hexadecimal_digits{4, 2, "0123456789abcdef", "0123456789ABCDEF"
 
 namespace {
 
-constexpr char no_line_end = '\x01';  // in the place of one that no form goes on behind
+constexpr char no_line_end = '\x01';  // instead of one that no form goes on behind
 constexpr std::uint8_t no_digit = 0xff;
 
 using digit_values = std::array<std::uint8_t, 256>;

@@ -15,7 +15,7 @@ using name_judge = std::function<bool(const host& who)>;
 
 /// The answer to a DNS query of a sandbox; nothing when it gets none. An allowed name has the addresses that stand for
 /// it and no other records, every other name does not exist, because a refusal would be asked again. Nobody else is
-/// asked, so a question tells nothing to the outside.
-std::optional<std::string> answer_names(std::string_view query, name_addresses& names, const name_judge& judge);
+/// asked, so a query tells nothing to the outside.
+std::optional<std::string> answer_names(std::string_view message, name_addresses& names, const name_judge& judge);
 
 }  // namespace cmcp

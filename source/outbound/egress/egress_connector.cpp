@@ -33,14 +33,14 @@ constexpr auto least_attempt = std::chrono::milliseconds(500);
     throw egress_error(is, std::move(rule), sentence);
 }
 
-void require(egress_ticket& ticket, const host& who, std::uint16_t port, const egress_verdict& verdict,
+void require(egress_ticket& ticket, const host& who, std::uint16_t port, const policy_decision& decision,
              std::string_view address = {})
 {
-    if (verdict.allowed) return;
+    if (decision.allowed) return;
     const std::string of_code = ticket.is_within_another()
                                     ? " Tools that code in a sandbox calls reach what the sandbox's network reaches."
                                     : "";
-    fail(ticket, who, port, kind::refused, verdict.rule, verdict.sentence + of_code, address);
+    fail(ticket, who, port, kind::refused, decision.rule, decision.sentence + of_code, address);
 }
 
 awaitable<std::vector<ip::address>> look_up(egress_ticket& ticket, host who, std::uint16_t port)
@@ -196,7 +196,7 @@ recent<egress_decision>& egress_decisions()
     return latest;
 }
 
-egress_verdict egress_ticket::judge(const host& who, std::uint16_t port) const
+policy_decision egress_ticket::judge(const host& who, std::uint16_t port) const
 {
     if (has_ended())
         return {false, "ended", who.with_port(port) + " is refused: the network that this was for has changed.", false};
@@ -215,13 +215,13 @@ std::string egress_ticket::refusal_of_bytes() const
 
 awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port)
 {
-    auto verdict = ticket->judge(who, port);
-    if (verdict.asks && ticket->question()) {
-        auto asking = ticket->question()(ticket, who, port);
+    auto decision = ticket->judge(who, port);
+    if (decision.asks && ticket->prompt()) {
+        auto asking = ticket->prompt()(ticket, who, port);
         const auto answer = co_await std::move(asking);
-        verdict = answer.allowed ? ticket->judge(who, port) : answer;
+        decision = answer.allowed ? ticket->judge(who, port) : answer;
     }
-    require(*ticket, who, port, verdict);
+    require(*ticket, who, port, decision);
 }
 
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,

@@ -48,7 +48,7 @@ private:
 
 /// The one place where connections to the outside are made: judges the name, resolves it, judges every address,
 /// connects to one of those it judged, and writes an audit line for the decision. A name of which one address is
-/// refused is refused whole. Failures are kept in the ticket and thrown as egress_error; `entered` hears each step
+/// refused is refused whole. Failures are stored in the ticket and thrown as egress_error; `entered` hears each step
 /// ("resolving", "connecting") and the words for it with their detail. A ticket that leads into a sandbox reaches the
 /// ports of its loopback and nothing else.
 awaitable<egress_socket> egress_connect(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port,
@@ -61,7 +61,7 @@ bool is_this_machine(const host& who);
 /// answer. For a connection that is used again.
 awaitable<> egress_require(std::shared_ptr<egress_ticket> ticket, host who, std::uint16_t port);
 
-/// Writes the audit line of a decision. `address` may be empty. `request`: the one whose user decided, in place of the
+/// Writes the audit line of a decision. `address` may be empty. `request`: the one whose user decided, instead of the
 /// ticket's.
 void egress_audit(const egress_ticket& ticket, const host& who, std::uint16_t port, std::string_view decision,
                   std::string_view rule, std::string_view address, std::string_view request = {});

@@ -14,7 +14,7 @@ struct egress_decision {
     std::string host;
     std::uint16_t port = 0;
     bool allowed = false;
-    std::string reason;  ///< the rule, as in egress_verdict
+    std::string reason;  ///< the rule, as in policy_decision
 };
 
 /// The latest decisions of this process. Io thread only.

@@ -32,7 +32,7 @@ awaitable<> accept_all(asio::ip::tcp::acceptor door, client_taker take)
 }
 
 // Nothing for a client at an address that stands for no name.
-std::optional<egress_target> place_of(const asio::ip::tcp::socket& client, name_addresses& names)
+std::optional<egress_target> target_of_client(const asio::ip::tcp::socket& client, name_addresses& names)
 {
     boost::system::error_code gone;
     const auto at = client.local_endpoint(gone);
@@ -69,13 +69,13 @@ void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& tick
     serve(std::move(client), ticket, std::nullopt);
 }
 
-void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> place)
+void egress_guard::serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> target)
 {
     const auto at = entries_->find(&ticket);
     if (at == entries_->end() || tasks_->size() > most_clients) return;
     std::erase_if(at->second.open, [](const auto& each) { return each.expired(); });
     if (ticket.held_to_names() && at->second.open.size() >= most_of_sandbox) return;
-    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(place));
+    auto served = std::make_shared<proxy_connection>(std::move(client), at->second.ticket, std::move(target));
     at->second.open.push_back(served);
     tasks_->spawn("egress_client", proxy_connection::run(std::move(served)));
 }
@@ -93,8 +93,8 @@ awaitable<> egress_guard::serve_named_door(asio::ip::tcp::acceptor door, std::sh
 {
     client_taker take = [this, names = std::move(names), of = std::move(of)](asio::ip::tcp::socket client) {
         const auto ticket = of();
-        auto place = place_of(client, *names);
-        if (ticket && place) serve(std::move(client), *ticket, std::move(place));
+        auto target = target_of_client(client, *names);
+        if (ticket && target) serve(std::move(client), *ticket, std::move(target));
     };
     co_await accept_all(std::move(door), std::move(take));
 }

@@ -26,7 +26,7 @@ struct egress_target;
 /// address it judged, counts, and writes an audit line a decision. It listens nowhere by itself. A client comes in at a
 /// door, a listening socket in a network that only the holder of a ticket can reach. A refusal is an answer 403
 /// (policy), 502 (does not resolve or connect), 504 (time), 503 (too many connections), with a text/plain sentence and
-/// the header `X-Egress-Rule`; it is kept in the ticket, too. Io thread only.
+/// the header `X-Egress-Rule`; it is stored in the ticket, too. Io thread only.
 class egress_guard {
 public:
     /// `policy` is for tickets without one of their own.
@@ -75,7 +75,7 @@ private:
     };
     using entries = std::map<const egress_ticket*, entry>;
     static void end(entries& of, const egress_ticket* ticket);
-    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> place);
+    void serve(asio::ip::tcp::socket client, const egress_ticket& ticket, std::optional<egress_target> target);
 
     asio::any_io_executor executor_;
     std::shared_ptr<task_group> tasks_;

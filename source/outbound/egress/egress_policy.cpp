@@ -23,14 +23,14 @@ bool is_bad_port(std::uint16_t port)
     return std::find(std::begin(bad_ports), std::end(bad_ports), port) != std::end(bad_ports);
 }
 
-egress_verdict allowed(std::string rule) { return {true, std::move(rule), {}, false}; }
+policy_decision allowed(std::string rule) { return {true, std::move(rule), {}, false}; }
 
-egress_verdict refused(std::string rule, std::string sentence)
+policy_decision refused(std::string rule, std::string sentence)
 {
     return {false, std::move(rule), std::move(sentence), false};
 }
 
-egress_verdict not_listed(const host& who, std::uint16_t port)
+policy_decision not_listed(const host& who, std::uint16_t port)
 {
     return refused("WEB_ALLOWED_DOMAINS",
                    who.with_port(port) +
@@ -38,16 +38,16 @@ egress_verdict not_listed(const host& who, std::uint16_t port)
                        "allows.");
 }
 
-egress_verdict not_in_network(const host& who, std::uint16_t port)
+policy_decision not_in_network(const host& who, std::uint16_t port)
 {
-    const std::string place = who.with_port(port);
-    return refused("network", place +
+    const std::string address = who.with_port(port);
+    return refused("network", address +
                                   " is refused: it is not in the sandbox's network; allow it with set_network, "
                                   "\"allow\": [..., \"" +
-                                  place + "\"].");
+                                  address + "\"].");
 }
 
-egress_verdict above_ceiling(const host& who, std::uint16_t port)
+policy_decision above_ceiling(const host& who, std::uint16_t port)
 {
     return refused(
         "SANDBOX_NETWORK_ALLOWED",
@@ -141,7 +141,7 @@ egress_policy egress_policy::of_sandbox(entries allow, entries ceiling, entries 
     return policy;
 }
 
-egress_verdict egress_policy::judge(const host& who) const
+policy_decision egress_policy::judge(const host& who) const
 {
     // The last one is a port that no list names, as all those that are not in `ports`.
     std::vector<std::uint16_t> ports{443, 80, 65535};
@@ -150,9 +150,9 @@ egress_verdict egress_policy::judge(const host& who) const
     add_ports(ports, opened_);
     auto refusal = judge(who, 443);
     for (const auto port : ports) {
-        auto verdict = judge(who, port);
-        if (verdict.allowed) return verdict;
-        if (verdict.asks && !refusal.asks) refusal = std::move(verdict);
+        auto decision = judge(who, port);
+        if (decision.allowed) return decision;
+        if (decision.asks && !refusal.asks) refusal = std::move(decision);
     }
     return refusal;
 }
@@ -166,7 +166,7 @@ bool egress_policy::names_port(const host& who, std::uint16_t port) const
     });
 }
 
-// A question for what is refused in any case would only trouble the user.
+// To ask for what is refused in any case would only trouble the user.
 bool egress_policy::may_ask(const host& who, std::uint16_t port) const
 {
     const bool of_this_machine = who.name == "localhost" || who.name.ends_with(".localhost");
@@ -176,7 +176,7 @@ bool egress_policy::may_ask(const host& who, std::uint16_t port) const
 }
 
 // The operator's list comes first, because what it refuses no call can allow.
-egress_verdict egress_policy::judge_in_sandbox(const host& who, std::uint16_t port) const
+policy_decision egress_policy::judge_in_sandbox(const host& who, std::uint16_t port) const
 {
     if (!list_allows(*ceiling_, who, port, false)) return above_ceiling(who, port);
     if (!list_allows(domains_, who, port, true)) {
@@ -204,7 +204,7 @@ bool egress_policy::opened(const host& who, const boost::asio::ip::address& addr
     });
 }
 
-egress_verdict egress_policy::judge_name(const host& who, std::uint16_t port) const
+policy_decision egress_policy::judge_name(const host& who, std::uint16_t port) const
 {
     if (ceiling_) return judge_in_sandbox(who, port);
     bool listed = false, port_named = false;
@@ -223,14 +223,14 @@ egress_verdict egress_policy::judge_name(const host& who, std::uint16_t port) co
     return allowed(is_opened ? "WEB_ALLOWED_PRIVATE" : "WEB_ALLOWED_DOMAINS");
 }
 
-egress_verdict egress_policy::judge(const host& who, std::uint16_t port) const
+policy_decision egress_policy::judge(const host& who, std::uint16_t port) const
 {
-    auto verdict = judge_name(who, port);
-    const bool is_judged = ceiling_ || !verdict.allowed || !who.address;
-    return is_judged ? verdict : judge(who, *who.address, port);
+    auto decision = judge_name(who, port);
+    const bool is_judged = ceiling_ || !decision.allowed || !who.address;
+    return is_judged ? decision : judge(who, *who.address, port);
 }
 
-egress_verdict egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
+policy_decision egress_policy::judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const
 {
     if (ceiling_ && list_refuses(*ceiling_, address, port)) return above_ceiling(who, port);
     if (list_refuses(domains_, address, port)) return ceiling_ ? not_in_network(who, port) : not_listed(who, port);

@@ -35,7 +35,7 @@ struct egress_entry {
 std::vector<egress_entry> read_entries(const std::vector<std::string>& texts, const std::string& setting);
 
 /// Whether something may be reached, and the rule that decided.
-struct egress_verdict {
+struct policy_decision {
     bool allowed = false;
     std::string rule;      ///< short, for the audit line: "allowed", "loopback", "WEB_ALLOWED_DOMAINS"
     std::string sentence;  ///< why not, for the caller
@@ -63,24 +63,24 @@ public:
 
     /// Whether any port of the host may be reached; if none, the refusal is that of a port for which the user may be
     /// asked, or else of port 443.
-    egress_verdict judge(const host& who) const;
+    policy_decision judge(const host& who) const;
 
     /// Whether an entry that allows the host names this very port. The ceiling of a sandbox must name it, too; its
     /// entry * names every port of the web.
     bool names_port(const host& who, std::uint16_t port) const;
 
     /// Before anything is resolved: the lists of names, ports that never carry web traffic, addresses given literally.
-    egress_verdict judge(const host& who, std::uint16_t port) const;
+    policy_decision judge(const host& who, std::uint16_t port) const;
 
     /// The list of names alone: what a use may ask for that another policy judges further.
-    egress_verdict judge_name(const host& who, std::uint16_t port) const;
+    policy_decision judge_name(const host& who, std::uint16_t port) const;
 
     /// After resolution: the address that a connection would go to.
-    egress_verdict judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
+    policy_decision judge(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;
 
 private:
     using entries = std::vector<egress_entry>;
-    egress_verdict judge_in_sandbox(const host& who, std::uint16_t port) const;
+    policy_decision judge_in_sandbox(const host& who, std::uint16_t port) const;
     bool may_ask(const host& who, std::uint16_t port) const;
     bool opened_by_name(const host& who, std::uint16_t port) const;
     bool opened(const host& who, const boost::asio::ip::address& address, std::uint16_t port) const;

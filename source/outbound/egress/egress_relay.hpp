@@ -35,7 +35,7 @@ protected:
     /// Passes on what the buffer of the direction holds and all that comes after it, until its end.
     static awaitable<> copy(std::shared_ptr<egress_relay> self, bool outward);
     awaitable<> relay();                     ///< both directions, until both have ended
-    awaitable<> relay(awaitable<> outward);  ///< `outward` in place of the copy of that direction
+    awaitable<> relay(awaitable<> outward);  ///< `outward` instead of the copy of that direction
     static awaitable<> relay(awaitable<> outward, awaitable<> inward);
 
     bool moved(std::size_t bytes);  ///< false: the ticket has no more bytes

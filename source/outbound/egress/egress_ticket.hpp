@@ -32,7 +32,7 @@ struct egress_limits {
 struct egress_refusal {
     std::string host;
     std::uint16_t port = 0;
-    /// As in egress_verdict, or "unresolved", "unreachable", "timeout", "busy", "bytes", "bad response".
+    /// As in policy_decision, or "unresolved", "unreachable", "timeout", "busy", "bytes", "bad response".
     std::string rule;
     std::string sentence;
 };
@@ -42,10 +42,10 @@ using way_into_sandbox = std::function<awaitable<stream_socket>(std::uint16_t po
 
 class egress_ticket;
 
-/// Asks the user whether a place may be reached that the ticket's policy leaves to him; waits for the answer. Where it
+/// Asks the user whether a host may be reached that the ticket's policy leaves to him; waits for the answer. Where it
 /// is allowed, the policy allows it by then.
-using egress_question =
-    std::function<awaitable<egress_verdict>(std::shared_ptr<const egress_ticket>, host, std::uint16_t port)>;
+using egress_prompt =
+    std::function<awaitable<policy_decision>(std::shared_ptr<const egress_ticket>, host, std::uint16_t port)>;
 
 void note_egress_bytes(std::uint64_t more);  ///< for the figures
 
@@ -77,7 +77,7 @@ public:
 
     /// A name, before anything is resolved: within another ticket the names that both policies allow, and else those of
     /// the policy.
-    egress_verdict judge(const host& who, std::uint16_t port) const;
+    policy_decision judge(const host& who, std::uint16_t port) const;
 
     /// From now on this use is a part of that of `outer`: it reaches what that one may reach at the moment, asks whom
     /// it asks, counts there, and is over with it.
@@ -91,10 +91,10 @@ public:
     void lead_into(way_into_sandbox sandbox) { inside_ = std::move(sandbox); }
     const way_into_sandbox& inside() const { return inside_; }  ///< empty: the ticket is for the outside
 
-    /// For places that the policy leaves to the user.
-    void ask_by(egress_question question) { question_ = std::move(question); }
+    /// For hosts that the policy leaves to the user.
+    void ask_by(egress_prompt prompt) { prompt_ = std::move(prompt); }
     /// Empty: nobody is asked.
-    const egress_question& question() const { return outer_ ? outer_->question() : question_; }
+    const egress_prompt& prompt() const { return outer_ ? outer_->prompt() : prompt_; }
 
     /// From now on what a client says first (TLS, HTTP) must be for the name that its connection is for.
     void hold_to_names() { held_to_names_ = true; }
@@ -104,7 +104,7 @@ public:
     void hold_secrets(std::shared_ptr<secret_source> secrets) { secrets_ = std::move(secrets); }
     secret_source* secrets() const { return secrets_.get(); }  ///< null: none
 
-    /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are kept here.
+    /// The latest refusals, oldest first, at most 32. A browser gives no reason, so they are stored here.
     const std::deque<egress_refusal>& refusals() const { return refusals_; }
     std::deque<egress_refusal> take_refusals() { return std::exchange(refusals_, {}); }
     void add_refusal(egress_refusal refusal)
@@ -149,7 +149,7 @@ private:
     std::shared_ptr<egress_ticket> outer_;
     bool has_ended_ = false;
     way_into_sandbox inside_;
-    egress_question question_;
+    egress_prompt prompt_;
     bool held_to_names_ = false;
     std::shared_ptr<secret_source> secrets_;
     std::shared_ptr<byte_account> account_;

@@ -17,7 +17,7 @@ struct held_secret {
 
     std::string name;
     std::vector<egress_entry> hosts;  ///< with a port each
-    secret_position place;
+    secret_position position;
     std::string value;
     std::string placeholder;
 

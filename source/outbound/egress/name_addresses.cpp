@@ -54,7 +54,7 @@ std::optional<std::string> name_addresses::name_of(const ip::address& address)
     return at->second->name;
 }
 
-name_addresses::place name_addresses::remember(const std::string& name)
+name_addresses::entry_iterator name_addresses::remember(const std::string& name)
 {
     if (const auto at = by_name_.find(name); at != by_name_.end()) {
         latest_.splice(latest_.begin(), latest_, at->second);

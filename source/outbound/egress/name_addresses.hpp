@@ -39,9 +39,9 @@ private:
         std::string name;
         std::uint32_t index = 0;
     };
-    using place = std::list<entry>::iterator;
+    using entry_iterator = std::list<entry>::iterator;
 
-    place remember(const std::string& name);
+    entry_iterator remember(const std::string& name);
     std::uint32_t next_free();
     std::optional<std::uint32_t> index_of(const boost::asio::ip::address& address) const;
 
@@ -49,8 +49,8 @@ private:
     std::size_t most_;
     std::uint32_t last_ = 0;
     std::list<entry> latest_;  ///< the latest used one first
-    std::map<std::string, place> by_name_;
-    std::map<std::uint32_t, place> by_index_;
+    std::map<std::string, entry_iterator> by_name_;
+    std::map<std::uint32_t, entry_iterator> by_index_;
 };
 
 }  // namespace cmcp

@@ -16,13 +16,13 @@ using asio::ip::udp;
 bool judge_name(egress_ticket& ticket, const host& who)
 {
     constexpr std::size_t most_noted = 32;
-    const auto verdict = ticket.policy()->judge(who);
-    if (verdict.allowed || verdict.asks) return true;
+    const auto decision = ticket.policy()->judge(who);
+    if (decision.allowed || decision.asks) return true;
     const auto is_it = [&](const egress_refusal& each) { return each.host == who.name && each.port == 0; };
     const auto& noted = ticket.refusals();
     if (noted.size() >= most_noted || std::ranges::any_of(noted, is_it)) return false;
-    egress_audit(ticket, who, 0, "refused", verdict.rule, {});
-    ticket.add_refusal({who.name, 0, verdict.rule, verdict.sentence});
+    egress_audit(ticket, who, 0, "refused", decision.rule, {});
+    ticket.add_refusal({who.name, 0, decision.rule, decision.sentence});
     return false;
 }
 

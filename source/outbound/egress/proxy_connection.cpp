@@ -43,16 +43,16 @@ unsigned proxy_connection::status_of(egress_error::kind is)
 }
 
 proxy_connection::proxy_connection(stream_socket client, std::shared_ptr<egress_ticket> ticket,
-                                   std::optional<egress_target> place)
-    : egress_relay(std::move(client), std::move(ticket)), place_(std::move(place))
+                                   std::optional<egress_target> target)
+    : egress_relay(std::move(client), std::move(ticket)), target_(std::move(target))
 {
 }
 
 awaitable<> proxy_connection::run(std::shared_ptr<proxy_connection> self)
 {
     self->watch_idle();
-    if (self->place_)
-        co_await self->serve_place();
+    if (self->target_)
+        co_await self->serve_target();
     else
         co_await self->serve_requests();
     error_code ignored;
@@ -74,7 +74,7 @@ awaitable<bool> proxy_connection::serve_one()
     const auto failure = co_await read_header(client, from_client_, request);
     if (failure) co_return false;
     note_moved();
-    if (!place_ && request.get().method() == http::verb::connect) {
+    if (!target_ && request.get().method() == http::verb::connect) {
         std::string target(request.get().target());
         co_await tunnel(std::move(target));
         co_return false;
@@ -116,8 +116,8 @@ awaitable<> proxy_connection::tunnel(std::string target)
     auto [failure, written] = co_await asio::async_write(client_, asio::buffer(established), as_tuple);
     if (failure) co_return;
     if (ticket_->held_to_names()) {
-        place_ = std::move(to);
-        co_await serve_place();
+        target_ = std::move(to);
+        co_await serve_target();
     } else {
         co_await relay();
     }

@@ -26,12 +26,12 @@ struct egress_target {
 };
 
 /// A client of the proxy: requests in absolute form one after another, or one CONNECT (RFC 9110 section 9.3.6). With a
-/// place, a client that believes to be connected to that place: its first bytes are judged before one of them leaves.
+/// target, a client that believes to be connected to it: its first bytes are judged before one of them leaves.
 /// The same goes for what comes through a CONNECT of a ticket that is held to names.
 class proxy_connection : public egress_relay {
 public:
     proxy_connection(stream_socket client, std::shared_ptr<egress_ticket> ticket,
-                     std::optional<egress_target> place = std::nullopt);
+                     std::optional<egress_target> target = std::nullopt);
 
     static awaitable<> run(std::shared_ptr<proxy_connection> self);
 
@@ -50,14 +50,14 @@ private:
     awaitable<bool> send_request(request_parser& request);
     awaitable<bool> send_response(bool was_head, bool client_stays, bool upgrades);
     awaitable<> answer(unsigned status, std::string rule, std::string sentence);
-    awaitable<> refuse(std::string rule, std::string sentence);  ///< answers, and keeps it in ticket and audit
+    awaitable<> refuse(std::string rule, std::string sentence);  ///< answers, and notes it in ticket and audit
     void note_refusal(const std::string& rule, const std::string& sentence);
     void note_refusal(const host& who, std::uint16_t port, const std::string& rule, const std::string& sentence);
     static unsigned status_of(egress_error::kind is);
     bool takes_upgrade(const request_parser& request) const;
 
-    // Of a connection for a place:
-    awaitable<> serve_place();
+    // Of a connection for a target:
+    awaitable<> serve_target();
     awaitable<> serve_silent_client();
     awaitable<> serve_opening();
     awaitable<> refuse_in_its_words(std::string rule, std::string sentence);
@@ -70,9 +70,9 @@ private:
     static awaitable<> copy_answer(std::shared_ptr<proxy_connection> self);
     awaitable<bool> read_more();      ///< of the client; false: its end
     std::string_view unsent() const;  ///< what the client has sent and was not passed on
-    awaitable<bool> reach_place();
+    awaitable<bool> reach_target();
 
-    // Of a place that a secret of the ticket is for:
+    // Of a target that a secret of the ticket is for:
     bool has_secrets() const;
     std::string plain_problem(const host& who, std::uint16_t port) const;  ///< empty: HTTP without TLS may go there
     awaitable<> serve_with_secrets(client_opening::kind is);
@@ -80,8 +80,8 @@ private:
     static dialect dialect_of(client_opening::kind is);
     std::string opening_problem(const client_opening& opening) const;  ///< empty: it is passed on
 
-    std::optional<egress_target> place_;
-    dialect speaks_ = dialect::http;  ///< in which a refusal is told
+    std::optional<egress_target> target_;
+    dialect speaks_ = dialect::http;  ///< in which a refusal is sent
     tls_hellos hellos_;
     event answered_;  ///< the server's part of a TLS handshake goes on, or ends
     bool answer_ends_ = false;

@@ -26,7 +26,7 @@ web_url absolute_url(std::string_view target)
 
 bool proxy_connection::takes_upgrade(const request_parser& parser) const
 {
-    return (place_ || ticket_->held_to_names()) && begins_websocket(parser);
+    return (target_ || ticket_->held_to_names()) && begins_websocket(parser);
 }
 
 awaitable<bool> proxy_connection::forward(request_parser& request)
@@ -34,24 +34,24 @@ awaitable<bool> proxy_connection::forward(request_parser& request)
     std::optional<web_url> url;
     std::string problem;
     try {
-        url = place_ ? named_request_url(request.get(), place_->who, place_->port)
-                     : absolute_url(std::string_view(request.get().target()));
+        url = target_ ? named_request_url(request.get(), target_->who, target_->port)
+                      : absolute_url(std::string_view(request.get().target()));
     } catch (const bad_url& failure) {
         problem = failure.what();
     }
-    if (!url && place_) co_await refuse("host", problem);
-    if (!url && !place_) co_await answer(400, "bad request", problem);
+    if (!url && target_) co_await refuse("host", problem);
+    if (!url && !target_) co_await answer(400, "bad request", problem);
     if (!url) co_return false;
-    const auto kept_apart = place_ ? std::string() : plain_problem(url->who, url->port);
-    if (!kept_apart.empty()) {
-        note_refusal(url->who, url->port, "secret", kept_apart);
-        co_await answer(403, "secret", kept_apart);
+    const auto secret_problem = target_ ? std::string() : plain_problem(url->who, url->port);
+    if (!secret_problem.empty()) {
+        note_refusal(url->who, url->port, "secret", secret_problem);
+        co_await answer(403, "secret", secret_problem);
         co_return false;
     }
     const bool was_head = request.get().method() == http::verb::head;
     const bool client_stays = request.keep_alive();
     const bool upgrades = takes_upgrade(request);
-    bool reached = place_ && fresh_;
+    bool reached = target_ && fresh_;
     if (!reached) reached = co_await reach(url->who, url->port);
     if (!reached) co_return false;
     fresh_ = false;

@@ -16,23 +16,30 @@ using boost::system::error_code;
 
 namespace {
 
-awaitable<std::vector<tcp::endpoint>> places_of(std::string host, std::uint16_t port)
+awaitable<std::vector<tcp::endpoint>> endpoints_of(std::string host, std::uint16_t port)
 {
-    std::vector<tcp::endpoint> places;
-    error_code no_address;
-    const auto address = asio::ip::make_address(host, no_address);
-    if (!no_address) places.emplace_back(address, port);
-    if (!no_address) co_return places;
+    std::vector<tcp::endpoint> endpoints;
+    if (const auto address = address_in(host)) {
+        endpoints.emplace_back(*address, port);
+        co_return endpoints;
+    }
     try {
         const auto addresses = co_await resolve(host);
-        for (const auto& each : addresses) places.emplace_back(each, port);
+        for (const auto& each : addresses) endpoints.emplace_back(each, port);
     } catch (const resolve_error& unknown) {
         throw unreachable_server(host + ": " + unknown.what());
     }
-    co_return places;
+    co_return endpoints;
 }
 
 }  // namespace
+
+std::optional<asio::ip::address> address_in(const std::string& host)
+{
+    error_code no_address;
+    const auto address = asio::ip::make_address(host, no_address);
+    return no_address ? std::nullopt : std::optional(address);
+}
 
 std::string connection_problem(const error_code& failure)
 {
@@ -44,13 +51,13 @@ std::string connection_problem(const error_code& failure)
 
 awaitable<stream_socket> reach(std::string host, std::uint16_t port, std::chrono::seconds limit)
 {
-    const auto places = co_await places_of(std::move(host), port);
+    const auto endpoints = co_await endpoints_of(std::move(host), port);
     const auto executor = co_await asio::this_coro::executor;
     error_code failure = asio::error::host_not_found;
     stream_socket socket(executor);
-    for (const auto& place : places) {
+    for (const auto& endpoint : endpoints) {
         socket = stream_socket(executor);
-        failure = co_await connect_within(socket, place, limit);
+        failure = co_await connect_within(socket, endpoint, limit);
         if (!failure || failure == asio::error::operation_aborted) break;
     }
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);

@@ -3,8 +3,11 @@
 #include "async/asio.hpp"
 #include "streams/stream_socket.hpp"
 
+#include <boost/asio/ip/address.hpp>
+
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +20,9 @@ struct unreachable_server : std::runtime_error {
 
 /// The same of an error of a connection.
 std::string connection_problem(const boost::system::error_code& failure);
+
+/// Nothing: the host is a name.
+std::optional<boost::asio::ip::address> address_in(const std::string& host);
 
 /// A connection to the first address of `host`, a name or an address, that takes it within `limit`. Throws
 /// unreachable_server, and operation_aborted when it is cancelled.

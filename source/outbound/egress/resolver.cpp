@@ -50,7 +50,7 @@ ip::address to_address(const ares_addrinfo_node& node)
     return ip::address_v6(bytes, v6.sin6_scope_id);
 }
 
-/// A question to the name servers. c-ares opens the sockets and says which to watch. The handlers keep the lookup
+/// A query to the name servers. c-ares opens the sockets and says which to watch. The handlers keep the lookup
 /// alive.
 class lookup : public std::enable_shared_from_this<lookup> {
 public:
@@ -171,8 +171,8 @@ private:
 };
 
 struct closed_at_the_end {
-    std::shared_ptr<lookup> question;
-    ~closed_at_the_end() { question->close(); }
+    std::shared_ptr<lookup> query;
+    ~closed_at_the_end() { query->close(); }
 };
 
 }  // namespace
@@ -182,11 +182,11 @@ awaitable<std::vector<ip::address>> resolve(std::string name)
     initialise_library();
     auto executor = co_await asio::this_coro::executor;
     const closed_at_the_end guard{std::make_shared<lookup>(executor)};
-    auto& question = *guard.question;
-    question.start(name);
-    while (!question.finished) co_await question.done.wait();
-    if (question.addresses.empty()) give_up(question.status);
-    co_return std::move(question.addresses);
+    auto& query = *guard.query;
+    query.start(name);
+    while (!query.finished) co_await query.done.wait();
+    if (query.addresses.empty()) give_up(query.status);
+    co_return std::move(query.addresses);
 }
 
 }  // namespace cmcp

@@ -35,7 +35,7 @@ awaitable<> secret_exchange::run()
 
 awaitable<bool> secret_exchange::accept()
 {
-    const auto& who = of_.place_->who;
+    const auto& who = of_.target_->who;
     context_ = of_.ticket_->secrets()->authority().context_for(who.name);
     client_ = std::make_unique<byte_stream>(of_.client_);
     client_->begin_tls(*context_);
@@ -47,7 +47,7 @@ awaitable<bool> secret_exchange::accept()
     if (of_.client_.is_open())
         of_.note_refusal(
             "certificate",
-            who.with_port(of_.place_->port) +
+            who.with_port(of_.target_->port) +
                 ": a secret of this sandbox is for this host, so its connections have a certificate of the "
                 "sandbox's own authority ($SSL_CERT_FILE) and speak HTTP/1.1; the client did not accept "
                 "that.");
@@ -77,7 +77,7 @@ awaitable<bool> secret_exchange::serve_one()
     if (failure) co_return false;
     std::string target, problem;
     try {
-        target = named_request_url(request.get(), of_.place_->who, of_.place_->port).target;
+        target = named_request_url(request.get(), of_.target_->who, of_.target_->port).target;
     } catch (const bad_url& wrong) {
         problem = wrong.what();
     }
@@ -111,7 +111,7 @@ secret_exchange::request_facts secret_exchange::prepare(request_parser& parser, 
     facts.upgrades = begins_websocket(parser);
     facts.takes_chunks = request.version() >= 11;
     facts.may_repeat = parser.is_done() && (facts.is_head || request.method() == http::verb::get);
-    secrets_ = of_.ticket_->secrets()->at(of_.place_->who, of_.place_->port);
+    secrets_ = of_.ticket_->secrets()->at(of_.target_->who, of_.target_->port);
     erase_hop_by_hop(request);
     request.target(target);
     request.version(11);
@@ -130,13 +130,13 @@ void secret_exchange::put_secrets(request_parser& request)
 {
     if (!secrets_) return;
     for (const auto& each : secrets_->all)
-        if (each.place.put(request.get(), each.placeholder, each.value)) note_use(each);
+        if (each.position.put(request.get(), each.placeholder, each.value)) note_use(each);
 }
 
 void secret_exchange::note_use(const held_secret& secret)
 {
     const auto& ticket = *of_.ticket_;
-    const auto& [who, port] = *of_.place_;
+    const auto& [who, port] = *of_.target_;
     of_.ticket_->secrets()->note_use(secret);
     if (!noted_.insert(secret.name).second) return;
     constexpr std::uint64_t most_lines = 50;  // a second: programs can cause thousands
@@ -201,7 +201,7 @@ awaitable<bool> secret_exchange::reach()
     was_used_ = false;
     if (!is_fresh) {
         drop_upstream();
-        const auto problem = co_await of_.connect(of_.place_->who, of_.place_->port);
+        const auto problem = co_await of_.connect(of_.target_->who, of_.target_->port);
         if (problem) co_await refuse_for(*problem);
         if (problem || !of_.client_.is_open()) co_return false;
     }
@@ -217,7 +217,7 @@ awaitable<> secret_exchange::refuse_for(egress_error problem)
 
 awaitable<bool> secret_exchange::secure()
 {
-    const auto& who = of_.place_->who;
+    const auto& who = of_.target_->who;
     std::string problem;
     try {
         const auto trust = co_await of_.ticket_->secrets()->trust();

@@ -13,7 +13,7 @@
 namespace cmcp {
 
 /// A client's connection to a host that a secret is for. TLS ends here, with a certificate of the cell's own authority;
-/// requests of HTTP/1 are read, the secret is put where its placeholder stands in its place, and they go on over TLS
+/// requests of HTTP/1 are read, the secret replaces its placeholder where it may stand, and they go on over TLS
 /// that is verified. Answers come back with the secret masked. The connection must outlive this.
 class secret_exchange {
 public:
@@ -68,9 +68,9 @@ private:
     proxy_connection& of_;
     std::shared_ptr<boost::asio::ssl::context> context_;
     std::unique_ptr<byte_stream> client_, upstream_;
-    std::shared_ptr<const place_secrets> secrets_;  ///< of the present request
-    std::set<std::string> noted_;                   ///< names of secrets whose use is in the audit
-    bool was_used_ = false;                         ///< upstream_ has had a request
+    std::shared_ptr<const target_secrets> secrets_;  ///< of the present request
+    std::set<std::string> noted_;                    ///< names of secrets whose use is in the audit
+    bool was_used_ = false;                          ///< upstream_ has had a request
 };
 
 }  // namespace cmcp

@@ -55,16 +55,16 @@ std::string written_in_digits(const decoded_text& bytes, std::size_t first, cons
     const bool is_other = hidden.find_first_of(code.only_other) != std::string_view::npos;
     const auto letters = is_other ? code.other : code.letters;
     std::string shown(hidden);
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> digits_at;
     for (std::size_t at = 0; at < hidden.size(); ++at)
         if (code.letters.find(hidden[at]) != std::string_view::npos ||
             code.other.find(hidden[at]) != std::string_view::npos)
-            places.push_back(at);
+            digits_at.push_back(at);
     const std::size_t first_bit = first * 8 % code.bits;
     for (std::size_t bit = 0; bit < mask.size() * 8; ++bit) {
         const auto digit = (first_bit + bit) / code.bits, in_digit = code.bits - 1 - (first_bit + bit) % code.bits;
-        if (digit >= places.size()) break;
-        char& c = shown[places[digit]];
+        if (digit >= digits_at.size()) break;
+        char& c = shown[digits_at[digit]];
         auto value = code.letters.find(c);
         if (value == std::string_view::npos) value = code.other.find(c);
         const bool is_set = (static_cast<unsigned char>(mask[bit / 8]) >> (7 - bit % 8) & 1) != 0;
@@ -87,7 +87,7 @@ public:
 
     found_forms run()
     {
-        look(answer_, {});
+        scan(answer_, {});
         std::ranges::sort(result_.all, [](const form& a, const form& b) {
             return std::tuple(a.begin, b.end, b.is_in_digits, a.shown) <
                    std::tuple(b.begin, a.end, a.is_in_digits, b.shown);
@@ -102,7 +102,7 @@ private:
         bool only_escapes = true;  ///< nothing else has been decoded
     };
 
-    void look(const decoded_text& in, limits left)
+    void scan(const decoded_text& in, limits left)
     {
         std::vector<last_form> last;
         of_.automaton_.search(in.text, [&](std::uint32_t value, std::size_t end) { note(in, value, end, last); });
@@ -111,7 +111,7 @@ private:
         if (has_escapes) {
             auto less = left;
             --less.escapes;
-            look(plain, less);
+            scan(plain, less);
             look_into_escapes(plain);
         } else if (left.only_escapes) {
             result_.cut = cut_in(in);
@@ -121,7 +121,7 @@ private:
             for (const auto& row : rows_of_wide_characters(in, of_.least_size_)) {
                 auto less = left;
                 less.zeros = false;
-                look(row, less);
+                scan(row, less);
             }
         if (left.digits > 0) look_at_digits(in, left);
     }
@@ -167,14 +167,14 @@ private:
         const auto values = values_in_row(row, code);
         for (std::size_t phase = 0; phase < code.phases; ++phase) {
             const auto bytes = bytes_of_digits(row, values, code, phase);
-            for (const auto& part : readable_parts(bytes, of_.least_size_)) look(part, left);
+            for (const auto& part : readable_parts(bytes, of_.least_size_)) scan(part, left);
         }
     }
 
     // Digits that a value has at least.
     std::size_t least(const digit_code& code) const { return (of_.least_size_ * 8 + code.bits - 1) / code.bits; }
 
-    /// Of a value in a text, by its place among all.
+    /// Of a value in a text, by its number among all.
     struct last_form {
         std::size_t end = 0, number = 0;
     };

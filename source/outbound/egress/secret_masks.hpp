@@ -22,12 +22,12 @@ public:
     /// A form of a value in a text.
     struct form {
         std::size_t begin = 0, end = 0;
-        std::string shown;          ///< in its place, as long
+        std::string shown;          ///< instead of it, as long
         bool is_in_digits = false;  ///< `shown` keeps what stands beside the value in its digits
     };
     struct found_forms {
         std::vector<form> all;  ///< by where they begin, the longest of a beginning first; they may overlap
-        std::size_t cut = 0;    ///< the last place up to `most` at which no escape sequence is cut
+        std::size_t cut = 0;    ///< the last position up to `most` at which no escape sequence is cut
     };
     found_forms find(std::string_view text, std::size_t most = 0) const;
 

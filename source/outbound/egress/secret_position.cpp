@@ -13,13 +13,13 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t longest_place = 200;
+constexpr std::size_t longest_position = 200;
 constexpr std::string_view mark_of_value = "{}";
 
-[[noreturn]] void refuse_place(std::string_view text, const std::string& why)
+[[noreturn]] void refuse_position(std::string_view text, const std::string& why)
 {
-    throw std::invalid_argument("\"" + std::string(text.substr(0, longest_place)) +
-                                "\" is no place of a secret: " + why);
+    throw std::invalid_argument("\"" + std::string(text.substr(0, longest_position)) +
+                                "\" is not a valid position of a secret: " + why);
 }
 
 bool is_name_letter(char c)
@@ -45,48 +45,48 @@ bool is_field_of_guard(std::string_view name)
     return std::ranges::find(fields, lower) != fields.end() || lower.starts_with("sec-websocket");
 }
 
-secret_position header_place(std::string_view text)
+secret_position header_position(std::string_view text)
 {
     const auto colon = text.find(':'), at = text.find(mark_of_value);
     if (colon == std::string_view::npos || at == std::string_view::npos || at < colon)
-        refuse_place(text, "write a header as 'Authorization: Bearer {}', with {} where the value stands.");
-    secret_position place;
-    place.name = trimmed(text.substr(0, colon));
-    if (!is_plain_name(place.name) || is_field_of_guard(place.name))
-        refuse_place(text, "this header cannot hold a secret.");
+        refuse_position(text, "write a header as 'Authorization: Bearer {}', with {} where the value stands.");
+    secret_position position;
+    position.name = trimmed(text.substr(0, colon));
+    if (!is_plain_name(position.name) || is_field_of_guard(position.name))
+        refuse_position(text, "this header cannot hold a secret.");
     const auto before = text.substr(0, at).find_first_not_of(' ', colon + 1);
-    place.before = text.substr(std::min(before, at), at - std::min(before, at));
-    place.after = text.substr(at + mark_of_value.size());
-    if (place.after.find(mark_of_value) != std::string::npos) refuse_place(text, "the value stands there once.");
-    return place;
+    position.before = text.substr(std::min(before, at), at - std::min(before, at));
+    position.after = text.substr(at + mark_of_value.size());
+    if (position.after.find(mark_of_value) != std::string::npos) refuse_position(text, "the value stands there once.");
+    return position;
 }
 
-secret_position query_place(std::string_view text)
+secret_position query_position(std::string_view text)
 {
     constexpr std::string_view end = "={}";
     if (!text.ends_with(end) || !is_plain_name(text.substr(0, text.size() - end.size())))
-        refuse_place(text, "write a part of the query as 'key={}'.");
+        refuse_position(text, "write a part of the query as 'key={}'.");
     return {secret_position::kind::query, std::string(text.substr(0, text.size() - end.size())), {}, {}};
 }
 
-secret_position basic_place(std::string_view user)
+secret_position basic_position(std::string_view user)
 {
-    if (user.find(':') != std::string_view::npos) refuse_place(user, "a user's name has no colon.");
+    if (user.find(':') != std::string_view::npos) refuse_position(user, "a user's name has no colon.");
     return {secret_position::kind::basic, std::string(user), {}, {}};
 }
 
-std::string filled(const secret_position& place, const std::string& value)
+std::string filled(const secret_position& position, const std::string& value)
 {
-    return place.before + value + place.after;
+    return position.before + value + position.after;
 }
 
 // Case of the text around the value does not count, because programs write "bearer", too.
-bool is_filled_with(const secret_position& place, std::string_view field, const std::string& value)
+bool is_filled_with(const secret_position& position, std::string_view field, const std::string& value)
 {
-    const auto around = place.before.size() + place.after.size();
-    return field.size() == around + value.size() && field.substr(place.before.size(), value.size()) == value &&
-           equal_ignoring_case(field.substr(0, place.before.size()), place.before) &&
-           equal_ignoring_case(field.substr(place.before.size() + value.size()), place.after);
+    const auto around = position.before.size() + position.after.size();
+    return field.size() == around + value.size() && field.substr(position.before.size(), value.size()) == value &&
+           equal_ignoring_case(field.substr(0, position.before.size()), position.before) &&
+           equal_ignoring_case(field.substr(position.before.size() + value.size()), position.after);
 }
 
 std::string login_of(std::string_view field)
@@ -113,18 +113,18 @@ bool change_fields(http::request_header<>& request, const std::string& name, con
     return true;
 }
 
-bool put_into_query(http::request_header<>& request, const secret_position& place, const std::string& placeholder,
+bool put_into_query(http::request_header<>& request, const secret_position& position, const std::string& placeholder,
                     const std::string& value)
 {
     std::string target(request.target());
     const auto end = std::min(target.find('#'), target.size());
-    const std::string wanted = place.name + "=" + placeholder;
+    const std::string wanted = position.name + "=" + placeholder;
     auto at = target.find('?');
     while (at < end) {
         const auto next = std::min(target.find('&', at + 1), end);
         if (target.compare(at + 1, next - at - 1, wanted) == 0) {
             constexpr auto stays = [](unsigned char c) { return is_name_letter(static_cast<char>(c)) || c == '~'; };
-            target.replace(at + 1, next - at - 1, place.name + "=" + percent_encoded(value, stays));
+            target.replace(at + 1, next - at - 1, position.name + "=" + percent_encoded(value, stays));
             request.target(target);
             return true;
         }
@@ -137,10 +137,10 @@ bool put_into_query(http::request_header<>& request, const secret_position& plac
 
 secret_position secret_position::parse(kind is, std::string_view text)
 {
-    if (text.empty() || text.size() > longest_place || !is_visible(text))
-        refuse_place(text, "it has 1 to 200 visible characters of ASCII.");
-    if (is == kind::header) return header_place(text);
-    return is == kind::query ? query_place(text) : basic_place(text);
+    if (text.empty() || text.size() > longest_position || !is_visible(text))
+        refuse_position(text, "it has 1 to 200 visible characters of ASCII.");
+    if (is == kind::header) return header_position(text);
+    return is == kind::query ? query_position(text) : basic_position(text);
 }
 
 secret_position secret_position::read(std::string_view text)
@@ -150,7 +150,7 @@ secret_position secret_position::read(std::string_view text)
     if (word == "header") return parse(kind::header, rest);
     if (word == "query") return parse(kind::query, rest);
     if (word == "basic") return parse(kind::basic, rest);
-    refuse_place(text, "it is a header, a part of the query, or a basic login.");
+    refuse_position(text, "it is a header, a part of the query, or a basic login.");
 }
 
 std::string secret_position::text() const

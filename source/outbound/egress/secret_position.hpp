@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// The one place of a request in which a secret stands: a header ("Authorization: Bearer {}"), a key of the query
+/// The one position of a request in which a secret stands: a header ("Authorization: Bearer {}"), a key of the query
 /// ("key={}"), or the password of HTTP's basic login, whose user is named.
 struct secret_position {
     enum class kind { header, query, basic };
@@ -27,7 +27,7 @@ struct secret_position {
 
     using request_header = boost::beast::http::request_header<>;
 
-    /// Puts `value` where `placeholder` stands in this place and fills it. False: it does not stand there.
+    /// Puts `value` where `placeholder` stands at this position and fills it. False: it does not stand there.
     bool put(request_header& request, const std::string& placeholder, const std::string& value) const;
 };
 

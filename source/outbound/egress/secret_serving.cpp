@@ -4,7 +4,7 @@ namespace cmcp {
 
 bool proxy_connection::has_secrets() const
 {
-    return ticket_->secrets() != nullptr && ticket_->secrets()->at(place_->who, place_->port) != nullptr;
+    return ticket_->secrets() != nullptr && ticket_->secrets()->at(target_->who, target_->port) != nullptr;
 }
 
 std::string proxy_connection::plain_problem(const host& who, std::uint16_t port) const
@@ -21,7 +21,7 @@ awaitable<> proxy_connection::serve_with_secrets(client_opening::kind is)
         secret_exchange exchange(*this);
         co_return co_await exchange.run();
     }
-    std::string problem = plain_problem(place_->who, place_->port);
+    std::string problem = plain_problem(target_->who, target_->port);
     co_await refuse("secret", std::move(problem));
 }
 

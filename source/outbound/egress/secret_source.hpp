@@ -14,7 +14,7 @@
 namespace cmcp {
 
 /// The secrets for one host and port.
-struct place_secrets {
+struct target_secrets {
     std::vector<held_secret> all;
     std::shared_ptr<const secret_masks> masks;
 };
@@ -28,7 +28,7 @@ public:
     virtual ~secret_source() = default;
 
     virtual bool concerns(const host& who) = 0;  ///< whether there is a secret for it, at any port
-    virtual std::shared_ptr<const place_secrets> at(const host& who, std::uint16_t port) = 0;  ///< null: none
+    virtual std::shared_ptr<const target_secrets> at(const host& who, std::uint16_t port) = 0;  ///< null: none
     virtual cell_authority& authority() = 0;
     virtual awaitable<std::shared_ptr<boost::asio::ssl::context>>
     trust() = 0;  ///< of real servers; throws config_error

@@ -29,9 +29,9 @@ struct tls_reader {
     {
         bad = bad || size > rest.size();
         if (bad) return {};
-        const auto taken = rest.substr(0, size);
+        const auto piece = rest.substr(0, size);
         rest.remove_prefix(size);
-        return taken;
+        return piece;
     }
     std::size_t number(std::size_t bytes)
     {
@@ -74,7 +74,7 @@ client_opening read_hello(std::string_view body)
     return hello;
 }
 
-std::string_view taken(std::string_view& from, std::size_t size)
+std::string_view take_bytes(std::string_view& from, std::size_t size)
 {
     const auto piece = from.substr(0, size);
     from.remove_prefix(piece.size());
@@ -84,7 +84,7 @@ std::string_view taken(std::string_view& from, std::size_t size)
 }  // namespace
 
 // A handshake message may be cut into records anywhere, but no other record may stand between (RFC 8446 section 5.1).
-client_opening tls_hellos::look(std::string_view bytes)
+client_opening tls_hellos::parse(std::string_view bytes)
 {
     client_opening bad{begins_as::bad, {}};
     waits_ = false;
@@ -142,14 +142,14 @@ void tls_hellos::answer(std::string_view bytes)
 {
     while (!bytes.empty() && !chosen_) {
         if (record_left_ == 0) {
-            record_head_ += taken(bytes, record_head - record_head_.size());
+            record_head_ += take_bytes(bytes, record_head - record_head_.size());
             if (record_head_.size() < record_head) return;
             record_type_ = record_head_[0];
             record_left_ = tls_reader{std::string_view(record_head_).substr(3)}.number(2);
             record_head_.clear();
             continue;
         }
-        const auto payload = taken(bytes, record_left_);
+        const auto payload = take_bytes(bytes, record_left_);
         record_left_ -= payload.size();
         if (record_type_ == handshake_record) answer_handshake(payload);
     }
@@ -159,11 +159,11 @@ void tls_hellos::answer_handshake(std::string_view payload)
 {
     while (!payload.empty() && !chosen_) {
         if (message_left_ != 0) {
-            message_left_ -= taken(payload, message_left_).size();
+            message_left_ -= take_bytes(payload, message_left_).size();
             continue;
         }
         const bool has_type = message_head_.size() >= message_head;
-        message_head_ += taken(payload, (has_type ? up_to_random : message_head) - message_head_.size());
+        message_head_ += take_bytes(payload, (has_type ? up_to_random : message_head) - message_head_.size());
         if (message_head_.size() < message_head) return;
         const auto size = tls_reader{std::string_view(message_head_).substr(1)}.number(3);
         const bool is_hello = message_head_[0] == server_hello && size >= up_to_random - message_head;

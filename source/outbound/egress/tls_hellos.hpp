@@ -15,11 +15,11 @@ class tls_hellos {
 public:
     /// `bytes`: what the client has sent and was not passed on; it grows until passed(). Says `tls` once for each
     /// ClientHello, `more` where nothing is to be judged so far, and `bad`. Each byte is looked at once.
-    client_opening look(std::string_view bytes);
+    client_opening parse(std::string_view bytes);
 
     /// Bytes at the front that may go to the server, once the latest ClientHello was judged.
     std::size_t passable() const { return passable_; }
-    void passed();  ///< they are not part of the next look()
+    void passed();  ///< they are not part of the next parse()
 
     /// Takes the bytes of the server in their order, before they reach the client.
     void answer(std::string_view bytes);

@@ -21,7 +21,7 @@ using boost::system::error_code;
 namespace {
 
 /// The contexts that somebody keeps, by their files.
-class kept_contexts {
+class cached_contexts {
 public:
     std::shared_ptr<ssl::context> find(const std::filesystem::path& extra)
     {
@@ -33,9 +33,9 @@ public:
     std::shared_ptr<ssl::context> keep(const std::filesystem::path& extra, std::shared_ptr<ssl::context> fresh)
     {
         const std::scoped_lock alone(mutex_);
-        auto& place = contexts_[extra];
-        if (auto kept = place.lock()) return kept;
-        place = fresh;
+        auto& slot = contexts_[extra];
+        if (auto cached = slot.lock()) return cached;
+        slot = fresh;
         return fresh;
     }
 
@@ -44,9 +44,9 @@ private:
     std::map<std::filesystem::path, std::weak_ptr<ssl::context>> contexts_;
 };
 
-kept_contexts& contexts()
+cached_contexts& contexts()
 {
-    static kept_contexts all;
+    static cached_contexts all;
     return all;
 }
 
@@ -70,13 +70,13 @@ ssl::context make_client_context(const std::filesystem::path& extra, std::string
 
 std::shared_ptr<ssl::context> shared_client_context(const std::filesystem::path& extra, std::string_view setting)
 {
-    if (auto kept = contexts().find(extra)) return kept;
+    if (auto cached = contexts().find(extra)) return cached;
     return contexts().keep(extra, std::make_shared<ssl::context>(make_client_context(extra, setting)));
 }
 
 awaitable<std::shared_ptr<ssl::context>> find_client_context(std::filesystem::path extra, std::string setting)
 {
-    if (auto kept = contexts().find(extra)) co_return kept;
+    if (auto cached = contexts().find(extra)) co_return cached;
     blocking_pool reader(1);
     auto read = [extra = std::move(extra), setting = std::move(setting)] {
         return shared_client_context(extra, setting);

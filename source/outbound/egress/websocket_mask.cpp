@@ -122,19 +122,19 @@ void websocket_mask::put_message(std::string_view bytes)
 std::string websocket_mask::released()
 {
     std::string out;
-    std::size_t taken = 0;
+    std::size_t released_bytes = 0;
     while (!parts_.empty()) {
         auto& next = parts_.front();
-        const std::size_t now = std::min(next.masked, ready_.size() - taken);
-        out.append(ready_, taken, now);
-        taken += now;
+        const std::size_t now = std::min(next.masked, ready_.size() - released_bytes);
+        out.append(ready_, released_bytes, now);
+        released_bytes += now;
         next.masked -= now;
         if (next.masked > 0) break;
         out += next.plain;
         waiting_ -= next.plain.size();
         parts_.pop_front();
     }
-    ready_.erase(0, taken);
+    ready_.erase(0, released_bytes);
     const auto of_held = header_of_small_frame * 2 * masks_->longest_form();  // in frames of one byte each
     if (problem_.empty() && waiting_ > most_waiting_plain + of_held)
         problem_ = "sent too many frames in the middle of a message whose bytes are held back";

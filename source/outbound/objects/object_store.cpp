@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr unsigned ok = 200, missing = 404, conflict = 409, precondition_failed = 412;
+constexpr unsigned ok = 200, missing = 404;
 constexpr milliseconds longest_pause{5000};
 constexpr std::size_t longest_shown = 300;
 constexpr std::size_t most_bytes_of_page = 4u << 20;    // 1,000 keys of 1,024 bytes, each byte as three, and more
@@ -40,9 +40,9 @@ web_url url_of(const store_address& to)
 // The one host, though its address may be a private one.
 std::shared_ptr<const egress_policy> policy_for(const web_url& base)
 {
-    const std::string place = base.who.text() + ":" + std::to_string(base.port);
-    return std::make_shared<egress_policy>(std::vector<egress_entry>{egress_entry::parse(place)},
-                                           std::vector<egress_entry>{egress_entry::parse(place)});
+    const std::string address = base.who.text() + ":" + std::to_string(base.port);
+    return std::make_shared<egress_policy>(std::vector<egress_entry>{egress_entry::parse(address)},
+                                           std::vector<egress_entry>{egress_entry::parse(address)});
 }
 
 bool passes(unsigned status)
@@ -90,7 +90,6 @@ struct object_store::answer {
     fetch_reply reply;
     std::string failure{}, reason{};  ///< of a fetch_error
     bool may_pass = false;
-    bool is_unsure = false;  ///< an attempt before may have been carried out
     unsigned attempts = 1;
 };
 
@@ -156,7 +155,6 @@ awaitable<object_store::answer> object_store::try_once(std::shared_ptr<const ord
         auto request = signed_request(*wanted);
         got.reply = co_await client_.get(std::move(ticket), std::move(request));
         got.may_pass = passes(got.reply.status);
-        got.is_unsure = got.reply.repeated;
     } catch (const fetch_error& failure) {
         got.failure = failure.what();
         got.reason = failure.reason;
@@ -180,7 +178,6 @@ awaitable<object_store::answer> object_store::ask(std::shared_ptr<const order> w
     milliseconds next = options_.first_pause;
     for (unsigned attempts = 1;; ++attempts) {
         auto got = co_await try_once(wanted);
-        got.is_unsure = got.is_unsure || attempts > 1;
         got.attempts = attempts;
         if (!got.may_pass) {
             if (!got.failure.empty()) fail(*wanted, got);
@@ -231,27 +228,13 @@ void object_store::give(order& to, std::string bytes) const
     to.bytes = std::move(bytes);
 }
 
-awaitable<> object_store::put(std::string key, std::string bytes)
+awaitable<std::string> object_store::put(std::string key, std::string bytes)
 {
     const auto wanted = order_for("PUT", "store", key);
     give(*wanted, std::move(bytes));
     auto got = co_await ask(wanted);
     if (got.reply.status / 100 != 2) fail(*wanted, got);
-}
-
-awaitable<bool> object_store::create(std::string key, std::string bytes)
-{
-    const auto wanted = order_for("PUT", "create", key);
-    wanted->headers = {{"If-None-Match", "*"}};
-    give(*wanted, std::move(bytes));
-    auto got = co_await ask(wanted);
-    if (got.reply.status / 100 == 2) co_return true;
-    if (got.reply.status == conflict && read_refusal(got.reply.body).code == "ConditionalRequestConflict")
-        co_return false;
-    if (got.reply.status != precondition_failed) fail(*wanted, got);
-    if (!got.is_unsure) co_return false;
-    auto present = co_await get(std::move(key));
-    co_return present == wanted->bytes;
+    co_return plain_etag(got.reply.etag);
 }
 
 awaitable<std::optional<std::string>> object_store::get(std::string key)
@@ -273,7 +256,15 @@ awaitable<> object_store::remove(std::string key)
 
 awaitable<std::vector<std::string>> object_store::list(std::string prefix)
 {
+    auto all = co_await list_objects(std::move(prefix));
     std::vector<std::string> keys;
+    for (auto& each : all) keys.push_back(std::move(each.key));
+    co_return keys;
+}
+
+awaitable<std::vector<listed_object>> object_store::list_objects(std::string prefix)
+{
+    std::vector<listed_object> all;
     std::string token;
     std::set<std::string> tokens;
     std::size_t bytes = 0, empty_pages = 0;
@@ -283,15 +274,16 @@ awaitable<std::vector<std::string>> object_store::list(std::string prefix)
         if (got.reply.status != ok) fail(*wanted, got);
         auto page = co_await listing_of(wanted, std::move(got.reply.body));
         if (!page.next.empty() && !tokens.insert(page.next).second) fail_listing(*wanted, "it repeats a page");
-        empty_pages = page.keys.empty() ? empty_pages + 1 : 0;
+        empty_pages = page.objects.empty() ? empty_pages + 1 : 0;
         if (empty_pages > most_empty_pages) fail_listing(*wanted, "it goes on without keys");
-        for (const auto& key : page.keys) bytes += key.size();
+        for (const auto& each : page.objects) bytes += each.key.size();
         if (bytes > most_bytes_of_keys) fail_listing(*wanted, "it never ends");
-        for (const auto& key : page.keys)
-            if (key.starts_with(options_.to.prefix)) keys.push_back(key.substr(options_.to.prefix.size()));
+        for (auto& each : page.objects)
+            if (each.key.starts_with(options_.to.prefix))
+                all.push_back({each.key.substr(options_.to.prefix.size()), std::move(each.etag)});
         token = page.next;
     } while (!token.empty());
-    co_return keys;
+    co_return all;
 }
 
 std::shared_ptr<object_store::order> object_store::page_order(const std::string& prefix, const std::string& token) const

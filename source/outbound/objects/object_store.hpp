@@ -44,17 +44,15 @@ public:
     /// Throws config_error: options.ca cannot be used.
     object_store(asio::any_io_executor executor, object_store_options options);
 
-    awaitable<> put(std::string key, std::string bytes);  ///< in place of an object that is there
-
-    /// False: there is an object with this key, or another one makes it at this moment. After an attempt without an
-    /// answer an object of the same bytes counts as created, so bytes that tell creators apart belong into it.
-    awaitable<bool> create(std::string key, std::string bytes);
+    /// Replaces an object that is there. The ETag of what is there now; empty: the storage does not say it.
+    awaitable<std::string> put(std::string key, std::string bytes);
 
     awaitable<std::optional<std::string>> get(std::string key);  ///< nothing: there is none
     awaitable<> remove(std::string key);                         ///< of an object that is not there, too
 
     /// All keys that begin so, in the order of the storage, which is that of their bytes at most of them.
     awaitable<std::vector<std::string>> list(std::string prefix);
+    awaitable<std::vector<listed_object>> list_objects(std::string prefix);  ///< the same with their ETags
 
     const std::string& text() const { return text_; }  ///< the address, for messages
 

@@ -12,7 +12,7 @@ namespace cmcp {
 
 namespace {
 
-constexpr std::size_t deepest = 16, longest_name = 64, longest_kept = 4096;
+constexpr std::size_t deepest = 16, longest_name = 64, longest_text = 4096;
 constexpr std::size_t longest_refusal = 64 * 1024, most_keys = 1000, longest_key = 1024;
 
 struct free_parser {
@@ -78,7 +78,7 @@ struct xml_reader::handlers {
         auto& of = *static_cast<reading*>(data);
         if (of.refusal != nullptr || !of.is_wanted()) return;
         of.text.append(piece, static_cast<std::size_t>(length));
-        if (of.text.size() > longest_kept) of.refuse("has a very long text");
+        if (of.text.size() > longest_text) of.refuse("has a very long text");
     }
 
     static void XMLCALL refuse_document_type(void* data, const XML_Char* /*name*/, const XML_Char* /*system*/,
@@ -137,9 +137,18 @@ try {
     return {};  // a page of a proxy, most often
 }
 
+std::string plain_etag(std::string_view text)
+{
+    text = trimmed(text, white_space);
+    if (text.starts_with('"')) text.remove_prefix(1);
+    if (text.ends_with('"')) text.remove_suffix(1);
+    return std::string(text);
+}
+
 listing_reader::listing_reader()
-    : xml_({"ListBucketResult/Contents/Key", "ListBucketResult/IsTruncated", "ListBucketResult/NextContinuationToken"},
-           most_keys + 2)
+    : xml_({"ListBucketResult/Contents/Key", "ListBucketResult/Contents/ETag", "ListBucketResult/IsTruncated",
+            "ListBucketResult/NextContinuationToken"},
+           2 * most_keys + 2)
 {
 }
 
@@ -150,8 +159,11 @@ store_listing listing_reader::finish()
     for (auto& [path, text] : xml_.finish()) {
         if (path.ends_with("IsTruncated")) goes_on = trimmed(text, white_space) == "true";
         if (path.ends_with("NextContinuationToken")) listing.next = trimmed(text, white_space);
+        if (path.ends_with("Key") && listing.objects.size() == most_keys)
+            throw bad_xml("its XML has more entries than were asked for");
         if (path.ends_with("Key") && text.size() > longest_key) throw bad_xml("it has a key of more than 1024 bytes");
-        if (path.ends_with("Key")) listing.keys.push_back(std::move(text));
+        if (path.ends_with("Key")) listing.objects.push_back({std::move(text), {}});
+        if (path.ends_with("ETag") && !listing.objects.empty()) listing.objects.back().etag = plain_etag(text);
     }
     if (xml_.root() != "ListBucketResult") throw bad_xml("it is no ListBucketResult");
     if (goes_on && listing.next.empty()) throw bad_xml("it goes on without a NextContinuationToken");

@@ -19,7 +19,7 @@ struct bad_xml : std::runtime_error {
 /// refused, because its entities may grow without bound, and so are deep nesting and long names.
 class xml_reader {
 public:
-    /// `wanted`: paths of elements, as "Error/Code"; they must outlive this. `most`: texts that are kept.
+    /// `wanted`: paths of elements, as "Error/Code"; they must outlive this. `most`: texts that are stored.
     explicit xml_reader(std::vector<std::string_view> wanted, std::size_t most = 1000);
     xml_reader(const xml_reader&) = delete;
     xml_reader& operator=(const xml_reader&) = delete;
@@ -47,9 +47,18 @@ struct store_refusal {
 
 store_refusal read_refusal(std::string_view body);
 
-/// A page of the keys of a bucket (ListObjectsV2).
+/// An object as a list names it.
+struct listed_object {
+    std::string key;
+    std::string etag;  ///< of its content, without quotes; empty: the storage does not say it
+};
+
+/// The ETag of an answer or a list without its quotes.
+std::string plain_etag(std::string_view text);
+
+/// A page of the objects of a bucket (ListObjectsV2).
 struct store_listing {
-    std::vector<std::string> keys;
+    std::vector<listed_object> objects;
     std::string next;  ///< continuation token; empty: this is the last page
 };
 

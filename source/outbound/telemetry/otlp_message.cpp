@@ -75,8 +75,9 @@ json::object any_value(const json::value& value)
 json::object describe(const log::record& one)
 {
     json::object described;
-    described["timeUnixNano"] = nanoseconds(one.when);
-    described["observedTimeUnixNano"] = described["timeUnixNano"];
+    auto when = nanoseconds(one.when);
+    described["timeUnixNano"] = when;
+    described["observedTimeUnixNano"] = std::move(when);
     described["severityNumber"] = severity_number(one.severity);
     described["severityText"] = log::level_names.at(static_cast<std::size_t>(one.severity));
     described["eventName"] = one.event;

@@ -24,7 +24,7 @@ struct browser_options {
     std::chrono::milliseconds idle{300'000};  ///< without a page for so long, it ends; 0: at once
     std::chrono::milliseconds start_limit{30'000};
     blocking_pool* pool = nullptr;  ///< parses what the browser sends; must outlive the browser
-    std::size_t calls = 500;        ///< after so many pages a new browser takes its place
+    std::size_t calls = 500;        ///< after so many pages a new browser replaces it
 };
 
 /// The browser that runs.

@@ -34,7 +34,7 @@ bool went_away(const devtools_error& error)
     return false;
 }
 
-// The browser shows a page of its own in place of a frame that could not be loaded.
+// The browser shows a page of its own instead of a frame that could not be loaded.
 void gather_frames(const json::object& tree, const std::string& parent, std::vector<page_frame>& into)
 {
     const json::object& frame = object_of(tree, "frame");
@@ -117,7 +117,7 @@ awaitable<std::string> browser_page::navigate(std::string url)
 
 bool browser_page::main_frame(const json::object& params) const { return text_of(params, "frameId") == frame_; }
 
-// A page may write without end; the browser is told to keep it to itself.
+// A page may write without end; the browser has to keep it to itself.
 void browser_page::stop_log_when_flooded()
 {
     if (!log_.is_flooded() || !std::exchange(logs_, false)) return;

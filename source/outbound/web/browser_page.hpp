@@ -40,7 +40,7 @@ struct browser_screenshot {
     std::string base64;
 };
 
-/// A page in a context of its own. Kept by the lease that browser::open() gives. Io thread only.
+/// A page in a context of its own. Owned by the lease that browser::open() gives. Io thread only.
 class browser_page {
 public:
     browser_page(std::shared_ptr<devtools_connection> connection, std::string session, std::string frame);

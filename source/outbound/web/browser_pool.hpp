@@ -32,26 +32,26 @@ public:
     std::vector<browser_state> states() const;  ///< that used last comes first
 
 private:
-    struct place {
+    struct entry {
         std::optional<std::string> principal;  ///< nothing: nobody has used it
         std::size_t number = 0;                ///< lowest that was free
         std::shared_ptr<browser> its;
         std::size_t uses = 0;         ///< at this moment
         std::uint64_t used_last = 0;  ///< in the order of uses
     };
-    using place_ptr = std::shared_ptr<place>;
+    using entry_ptr = std::shared_ptr<entry>;
 
-    place_ptr find(const std::optional<std::string>& principal) const;
-    place_ptr add(std::optional<std::string> principal);
-    place_ptr take(const std::string& principal);  ///< its own, an unused or a new one; null: there is no room
-    place_ptr longest_idle() const;                ///< null: all are in use
-    std::shared_ptr<browser> use(const place_ptr& which);
+    entry_ptr find(const std::optional<std::string>& principal) const;
+    entry_ptr add(std::optional<std::string> principal);
+    entry_ptr take(const std::string& principal);  ///< its own, an unused or a new one; null: there is no room
+    entry_ptr longest_idle() const;                ///< null: all are in use
+    std::shared_ptr<browser> use(const entry_ptr& which);
     std::size_t free_number() const;
 
     asio::any_io_executor executor_;
     browser_options options_;
     std::size_t most_;
-    std::vector<place_ptr> places_;
+    std::vector<entry_ptr> entries_;
     std::uint64_t order_ = 0;
     bool entering_ = false;  // somebody looks for a browser; others wait behind
     event changed_;

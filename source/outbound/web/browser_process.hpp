@@ -24,8 +24,8 @@ struct browser_unavailable : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The command line of the browser: no window, no services of its own, nothing kept, everything through the proxy. Each
-/// switch is the browser's own (content/public/common/content_switches.cc and its siblings).
+/// The command line of the browser: no window, no services of its own, nothing stored, everything through the proxy.
+/// Each switch is the browser's own (content/public/common/content_switches.cc and its siblings).
 std::vector<std::string> browser_command_line(const std::string& program, const std::string& profile,
                                               std::uint16_t proxy_port);
 

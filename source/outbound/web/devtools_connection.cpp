@@ -44,8 +44,8 @@ std::string unread(std::string_view end)
 }  // namespace
 
 // A call that waits for its answer; `arrived` is notified once it is answered.
-struct devtools_connection::question {
-    explicit question(std::string of) : session(std::move(of)) {}
+struct devtools_connection::pending_call {
+    explicit pending_call(std::string of) : session(std::move(of)) {}
     bool answered() const { return result || !error.empty(); }
     void fail(const std::string& why)
     {
@@ -61,11 +61,11 @@ struct devtools_connection::question {
     bool lost = false;
 };
 
-// Takes the question back when its call has ended.
-struct devtools_connection::waiting_place {
+// Forgets the call when its awaitable has ended.
+struct devtools_connection::pending_call_guard {
     std::shared_ptr<devtools_connection> in;
     std::uint64_t id;
-    ~waiting_place() { in->questions_.erase(id); }
+    ~pending_call_guard() { in->pending_calls_.erase(id); }
 };
 
 devtools_connection::devtools_connection(stream socket, blocking_pool& pool, std::string principal, std::size_t longest)
@@ -75,7 +75,7 @@ devtools_connection::devtools_connection(stream socket, blocking_pool& pool, std
 
 awaitable<> devtools_connection::run()
 {
-    auto kept = shared_from_this();
+    auto self = shared_from_this();
     try {
         while (open()) {
             auto text = co_await read_messages();
@@ -129,11 +129,11 @@ awaitable<std::vector<json::object>> devtools_connection::parse(std::string text
 
 awaitable<> devtools_connection::take_all(std::vector<json::object> messages)
 {
-    std::size_t taken = 0;
+    std::size_t count = 0;
     for (auto& message : messages) {
         if (!open()) co_return;
         take(std::move(message));
-        if (++taken % most_in_a_row == 0) co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+        if (++count % most_in_a_row == 0) co_await asio::post(socket_.get_executor(), asio::use_awaitable);
     }
 }
 
@@ -146,7 +146,7 @@ std::uint64_t devtools_connection::post(const std::string& session, std::string_
     if (!params.empty()) message["params"] = std::move(params);
     if (!session.empty()) message["sessionId"] = session;
     if (outbox_.size() == most_unsent) {
-        close("the browser does not read what it is told");
+        close("the browser does not read its messages");
         return id;
     }
     outbox_.push_back(jsonrpc::write_json(message));
@@ -170,13 +170,13 @@ void devtools_connection::flush()
 
 awaitable<json::object> devtools_connection::call(std::string session, std::string method, json::object params)
 {
-    auto kept = shared_from_this();
+    auto self = shared_from_this();
     if (!open()) throw devtools_closed(closed_because_);
     const auto id = post(session, method, std::move(params));
     if (!open()) throw devtools_closed(closed_because_);
-    auto waiting = std::make_shared<question>(session);
-    questions_.emplace(id, waiting);
-    const waiting_place place{kept, id};
+    auto waiting = std::make_shared<pending_call>(session);
+    pending_calls_.emplace(id, waiting);
+    const pending_call_guard guard{self, id};
     while (!waiting->answered()) co_await waiting->arrived.wait();
     if (waiting->result) co_return std::move(*waiting->result);
     if (waiting->lost) throw devtools_closed(waiting->error);
@@ -197,7 +197,7 @@ void devtools_connection::ignore(const std::string& session) { handlers_.erase(s
 
 void devtools_connection::abandon(const std::string& session, const std::string& why)
 {
-    for (auto& [id, waiting] : questions_)
+    for (auto& [id, waiting] : pending_calls_)
         if (waiting->session == session) waiting->fail(why);
 }
 
@@ -212,9 +212,9 @@ void devtools_connection::take(json::object message)
 void devtools_connection::answer(json::object& message)
 {
     const json::value& id = message.at("id");
-    const auto entry = questions_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
-    if (entry == questions_.end()) return;
-    question& waiting = *entry->second;
+    const auto entry = pending_calls_.find(id.is_int64() ? static_cast<std::uint64_t>(id.get_int64()) : 0);
+    if (entry == pending_calls_.end()) return;
+    pending_call& waiting = *entry->second;
     json::value* result = message.if_contains("result");
     const json::value* error = message.if_contains("error");
     if (result != nullptr && result->is_object())
@@ -240,7 +240,7 @@ void devtools_connection::close(const std::string& why)
     closed_because_ = why;
     boost::system::error_code ignored;
     socket_.close(ignored);
-    for (auto& [id, waiting] : questions_) {
+    for (auto& [id, waiting] : pending_calls_) {
         waiting->lost = !waiting->answered();
         waiting->fail(why);
     }

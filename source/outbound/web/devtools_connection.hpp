@@ -27,7 +27,7 @@ struct devtools_error : std::runtime_error {
 
 /// The conversation with one browser in the Chrome DevTools protocol, as --remote-debugging-pipe carries it: JSON, each
 /// message ended by a NUL byte. Commands and their answers, events by session ("flat" sessions; the empty one is
-/// the browser itself). Io thread only; kept by shared_ptr, because answers outlive their calls. Long messages are
+/// the browser itself). Io thread only; owned by shared_ptr, because answers outlive their calls. Long messages are
 /// parsed on the pool, and other work has its turn between messages that come in a row. Of an event whose length a page
 /// chooses, such as what it writes to its console, no more than a bound is read; a longer one comes as unread_event of
 /// its session.
@@ -67,8 +67,8 @@ public:
     void close(const std::string& why);
 
 private:
-    struct question;
-    struct waiting_place;
+    struct pending_call;
+    struct pending_call_guard;
 
     std::uint64_t post(const std::string& session, std::string_view method, json::object params);
     void flush();
@@ -88,7 +88,7 @@ private:
     std::string held_;          // of a message that is not whole yet
     bool passes_over_ = false;  // that message is too long an event: held_ is its end so far
     std::string closed_because_ = "the browser is not running";
-    std::map<std::uint64_t, std::shared_ptr<question>> questions_;
+    std::map<std::uint64_t, std::shared_ptr<pending_call>> pending_calls_;
     std::map<std::string, event_handler> handlers_;
     std::deque<std::string> outbox_;
     std::uint64_t last_id_ = 0;

@@ -10,7 +10,8 @@
 
 namespace cmcp {
 
-/// A page that could not be fetched. what() is a sentence for the caller: the failure, its place, and what may help.
+/// A page that could not be fetched. what() is a sentence for the caller: the failure, where it happened, and what may
+/// help.
 struct fetch_error : std::runtime_error {
     fetch_error(std::string short_reason, const std::string& sentence)
         : std::runtime_error(sentence), reason(std::move(short_reason))

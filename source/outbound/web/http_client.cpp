@@ -115,7 +115,6 @@ awaitable<> fetch::follow_all()
 {
     for (;;) {
         const bool answered = co_await one_request();
-        reply_.repeated = reply_.repeated || !answered;
         if (!answered) co_await one_request();  // the second one is a new connection
         if (!is_redirect()) co_return;
         redirect();
@@ -157,8 +156,8 @@ awaitable<> fetch::open()
     }
     const auto entered = [this](std::string step, std::string detail) { enter(std::move(step), std::move(detail)); };
     auto connection = co_await egress_connect(ticket_, at_.who, at_.port, entered);
-    const auto kept = std::make_shared<egress_socket>(std::move(connection));
-    connection_ = std::make_unique<http_connection>(kept->socket, kept);
+    const auto shared_socket = std::make_shared<egress_socket>(std::move(connection));
+    connection_ = std::make_unique<http_connection>(shared_socket->socket, shared_socket);
     if (at_.secure) co_await secure();
 }
 
@@ -213,7 +212,7 @@ void fetch::read_head()
     reply_.type = lower_case(trimmed(type.substr(0, type.find(';')), " \t\""));
     reply_.charset = header_parameter(type, "charset").value_or("");
     reply_.etag = std::string(head[http::field::etag]);
-    if (!request_.kept_header.empty()) reply_.kept = std::string(head[request_.kept_header]);
+    if (!request_.extra_header.empty()) reply_.extra_value = std::string(head[request_.extra_header]);
 }
 
 bool fetch::is_redirect() const
@@ -240,7 +239,7 @@ void fetch::redirect()
         if (at_.fragment.empty()) at_.fragment = fragment;
     } catch (const bad_url& problem) {
         throw fetch_error("bad_redirect",
-                          at_.origin() + " redirects to a place that cannot be fetched. " + problem.what());
+                          at_.origin() + " redirects to an address that cannot be fetched. " + problem.what());
     }
     enter("redirect", "redirected to " + at_.origin());
 }
@@ -325,8 +324,8 @@ awaitable<> fetch::read_body()
                                               std::string(encoding.substr(0, 40)) + "\"), which was not asked for.");
     if (request_.receiver != nullptr) co_await begin_receiver(encoding.empty());
     // A long body that is copied each time its room doubles would hold the loop.
-    const bool is_kept = request_.receiver == nullptr && !decoder->unpacks();
-    if (is_kept) reply_.body.reserve(std::min({expected_, request_.max_bytes, longest_reserved}));
+    const bool is_stored = request_.receiver == nullptr && !decoder->unpacks();
+    if (is_stored) reply_.body.reserve(std::min({expected_, request_.max_bytes, longest_reserved}));
     while (!parser_->is_done()) {
         const auto failure = co_await read_piece();
         const bool cut_by_tls = failure == asio::ssl::error::stream_truncated && parser_->need_eof();

@@ -25,21 +25,20 @@ struct fetch_head {
     web_url url;  ///< where the redirects led
     unsigned status = 0;
     std::string status_text;
-    std::string type;     ///< media type in lower case, without parameters; empty: none was sent
-    std::string charset;  ///< parameter of Content-Type
-    std::string etag;     ///< as it was sent, with its quotes
-    std::string kept;     ///< of fetch_request::kept_header; empty: none was sent
+    std::string type;         ///< media type in lower case, without parameters; empty: none was sent
+    std::string charset;      ///< parameter of Content-Type
+    std::string etag;         ///< as it was sent, with its quotes
+    std::string extra_value;  ///< of fetch_request::extra_header; empty: none was sent
 };
 
 struct fetch_reply : fetch_head {
     std::string body;            ///< unpacked
     std::uint64_t received = 0;  ///< bytes of the body as they were sent
     unsigned redirects = 0;
-    cookie_jar cookies;     ///< what the servers on the way asked to be told again
-    bool repeated = false;  ///< a connection that was used again took the request and gave no answer: a new one did
+    cookie_jar cookies;  ///< what the servers on the way asked to be told again
 };
 
-/// Takes a body piece by piece in place of fetch_reply::body, so that its size does not matter.
+/// Takes a body piece by piece instead of fetch_reply::body, so that its size does not matter.
 class body_receiver {
 public:
     virtual ~body_receiver() = default;
@@ -58,7 +57,7 @@ struct fetch_request {
     std::vector<std::pair<std::string, std::string>> headers;  ///< sent to the first origin only
     std::string form{};                                        ///< posted as a form of the web; empty: GET
     std::string body{};                                        ///< of PUT and POST
-    std::string kept_header{};                                 ///< a field of the answer's head for its reader
+    std::string extra_header{};                                ///< a field of the answer's head for its reader
     bool may_repeat = true;  ///< false: sent once, although a connection that was used before takes it and is gone
     std::string body_type = "application/octet-stream";
     std::uint64_t max_bytes = 10 << 20;  ///< of the body, unpacked; of a piece with a receiver

@@ -84,15 +84,16 @@ awaitable<> click(browser_page& page, std::string selector)
 {
     const frame_path path = co_await require_element(page, selector);
     json::array arguments{json::value(selector)};
-    const json::value place_or_null = co_await evaluate_along(page, path, page_scripts::locate, std::move(arguments));
-    if (!place_or_null.is_object()) throw page_error(missing(selector));
-    const json::object& place = place_or_null.get_object();
-    if (!place.at("visible").as_bool())
+    const json::value position_or_null =
+        co_await evaluate_along(page, path, page_scripts::locate, std::move(arguments));
+    if (!position_or_null.is_object()) throw page_error(missing(selector));
+    const json::object& position = position_or_null.get_object();
+    if (!position.at("visible").as_bool())
         throw page_error("the element that matches \"" + selector +
                          "\" is not visible: click what makes it visible first.");
     const offset begin = co_await offset_of(page, path);
-    const double x = begin.x + place.at("x").to_number<double>();
-    const double y = begin.y + place.at("y").to_number<double>();
+    const double x = begin.x + position.at("x").to_number<double>();
+    const double y = begin.y + position.at("y").to_number<double>();
     for (const char* type : {"mouseMoved", "mousePressed", "mouseReleased"}) {
         auto event = mouse(type, x, y);
         co_await page.command("Input.dispatchMouseEvent", std::move(event));
@@ -254,12 +255,12 @@ awaitable<std::optional<frame_path>> find_element(browser_page& page, std::strin
                                                   std::chrono::milliseconds limit)
 {
     using clock = std::chrono::steady_clock;
-    constexpr auto longest_look = std::chrono::milliseconds(500);  // frames are asked between two
+    constexpr auto longest_wait = std::chrono::milliseconds(500);  // frames are asked between two
     const auto end = clock::now() + limit;
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
-        const auto look = std::clamp(left, std::chrono::milliseconds(0), longest_look);
-        json::array arguments{json::value(selector), json::value(look.count())};
+        const auto wait = std::clamp(left, std::chrono::milliseconds(0), longest_wait);
+        json::array arguments{json::value(selector), json::value(wait.count())};
         const json::value here =
             co_await evaluate_with_selector(page, page_scripts::await_element, selector, std::move(arguments));
         if (here.is_bool() && here.get_bool()) co_return frame_path();
@@ -268,7 +269,7 @@ awaitable<std::optional<frame_path>> find_element(browser_page& page, std::strin
             const bool there = co_await is_in_frame(page, frame, selector);
             if (there) co_return path_to(frames, frame);
         }
-        if (left <= longest_look) co_return std::nullopt;
+        if (left <= longest_wait) co_return std::nullopt;
     }
 }
 

@@ -1,5 +1,5 @@
 // Gives what is asked for of a page: its HTML as it is (`html`), or the part of it that is shown, in the tags and attributes
-// that web_page_renderer.py knows, with open shadow roots and frames in their places.
+// that web_page_renderer.py knows, with open shadow roots and frames where they are shown.
 (function(format, selector, limit) {
   const root = getter(Document, 'documentElement')(document);
   const body = getter(Document, 'body')(document);

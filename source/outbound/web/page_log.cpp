@@ -3,6 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "text/number.hpp"
+#include "text/url_origin.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
@@ -126,12 +127,12 @@ std::size_t bytes_of(const json::array& arguments)
 }
 
 // Lines and columns are counted from 0.
-std::string place_in(std::string_view url, const json::object& place)
+std::string location_in(std::string_view url, const json::object& location)
 {
     if (url.empty()) return {};
     std::string text = cut(url, longest_address);
     for (const char* number : {"lineNumber", "columnNumber"})
-        if (const auto from_0 = cmcp::number_of(place, number, -1); from_0 >= 0)
+        if (const auto from_0 = cmcp::number_of(location, number, -1); from_0 >= 0)
             text.append(":").append(std::to_string(from_0 + 1));
     return text;
 }
@@ -141,7 +142,7 @@ std::string first_frame(const json::object& stack)
     const auto& frames = list_of(stack, "callFrames");
     if (frames.empty()) return {};
     const auto& frame = as_object(frames.front());
-    return place_in(view_of(frame, "url"), frame);
+    return location_in(view_of(frame, "url"), frame);
 }
 
 std::string level_of(std::string_view type)
@@ -193,12 +194,6 @@ std::size_t rank(const page_event& event)
     return is_error(event) ? 2 : 3;
 }
 
-std::string_view origin_of(std::string_view url)
-{
-    const auto scheme = url.find("://");
-    return scheme == std::string_view::npos ? std::string_view() : url.substr(0, url.find_first_of("/?#", scheme + 3));
-}
-
 }  // namespace
 
 bool page_log::is_flooded() const { return heard_ >= most_heard || heard_bytes_ >= most_bytes_heard; }
@@ -247,7 +242,7 @@ void page_log::hear_exception(const json::object& details)
     event.text = (in_promise ? "(in promise) " : "") + (thrown.empty() ? text_of(details, "text") : described(thrown));
     heard_bytes_ += view_of(thrown, "value").size() + view_of(thrown, "description").size();
     event.at = first_frame(object_of(details, "stackTrace"));
-    if (event.at.empty()) event.at = place_in(view_of(details, "url"), details);
+    if (event.at.empty()) event.at = location_in(view_of(details, "url"), details);
     keep(std::move(event));
 }
 
@@ -257,7 +252,7 @@ void page_log::hear_entry(const json::object& entry)
     auto text = view_of(entry, "text");
     heard_bytes_ += text.size();
     page_event event;
-    event.at = place_in(view_of(entry, "url"), entry);
+    event.at = location_in(view_of(entry, "url"), entry);
     if (view_of(entry, "source") == "network" && text.starts_with(failed)) {
         text.remove_prefix(failed.size());
         event.what = page_event::kind::failed_request;

@@ -27,7 +27,7 @@ extern const std::string_view focus;
 /// Of a frame's element, () → {x, y, shown}: where its page begins in the page that holds it, after scrolling there.
 extern const std::string_view frame_box;
 
-/// Of a frame's element, (content): what `extract` of the page that holds it shows in its place.
+/// Of a frame's element, (content): what `extract` of the page that holds it shows instead of it.
 extern const std::string_view frame_content;
 
 /// (selector, text) → "typed" (the field has the focus and its content is selected), "chosen" (an option), or a

@@ -31,7 +31,7 @@ page_slots::page_slots(std::shared_ptr<devtools_connection> connection, std::siz
       broken_(std::move(broken)),
       tasks_(connection_->executor())
 {
-    slots_[0].taken = true;
+    slots_[0].in_use = true;
 }
 
 void page_slots::listen()
@@ -76,15 +76,15 @@ void page_slots::stop()
 
 std::size_t page_slots::take_free()
 {
-    const auto at = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return !each.taken; });
+    const auto at = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return !each.in_use; });
     if (at == slots_.end()) return 0;
-    at->taken = true;
+    at->in_use = true;
     return static_cast<std::size_t>(at - slots_.begin());
 }
 
 void page_slots::set_free(std::size_t number)
 {
-    slots_[number].taken = false;
+    slots_[number].in_use = false;
     freed_.notify();
 }
 
@@ -117,23 +117,23 @@ awaitable<std::size_t> page_slots::take_spare()
 
 awaitable<> page_slots::make_page(std::size_t number)
 {
-    slot& place = slots_[number];
+    slot& one = slots_[number];
     const auto port = sandbox::first_proxy_port + number;
     json::object context{{"disposeOnDetach", true},
                          {"proxyServer", "http://127.0.0.1:" + std::to_string(port)},
                          {"proxyBypassList", "<-loopback>"}};
     auto created = co_await connection_->call(std::string(), "Target.createBrowserContext", std::move(context));
-    place.context = text_of(created, "browserContextId");
-    json::object denied{{"behavior", "deny"}, {"browserContextId", place.context}};
+    one.context = text_of(created, "browserContextId");
+    json::object denied{{"behavior", "deny"}, {"browserContextId", one.context}};
     connection_->send({}, "Browser.setDownloadBehavior", std::move(denied));
-    json::object target{{"url", "about:blank"}, {"browserContextId", place.context}};
+    json::object target{{"url", "about:blank"}, {"browserContextId", one.context}};
     co_await connection_->call(std::string(), "Target.createTarget", std::move(target));
-    while (place.session.empty()) {
+    while (one.session.empty()) {
         if (!connection_->open()) throw devtools_closed("the browser ended");
         co_await attached_.wait();
     }
-    place.page = std::make_unique<browser_page>(connection_, place.session, place.target);
-    co_await place.page->prepare();
+    one.page = std::make_unique<browser_page>(connection_, one.session, one.target);
+    co_await one.page->prepare();
 }
 
 // The first target of a context is its page; others are windows that the page opened.
@@ -161,12 +161,12 @@ void page_slots::attached(const json::object& params)
 
 awaitable<> page_slots::dispose(std::size_t number)
 {
-    slot& place = slots_[number];
-    place.page.reset();
-    place.session.clear();
-    place.target.clear();
-    if (place.context.empty()) co_return;
-    json::object context{{"browserContextId", std::exchange(place.context, {})}};
+    slot& one = slots_[number];
+    one.page.reset();
+    one.session.clear();
+    one.target.clear();
+    if (one.context.empty()) co_return;
+    json::object context{{"browserContextId", std::exchange(one.context, {})}};
     co_await connection_->call(std::string(), "Target.disposeBrowserContext", std::move(context));
 }
 

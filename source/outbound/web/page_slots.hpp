@@ -14,7 +14,7 @@ namespace cmcp {
 
 class egress_ticket;
 
-/// The places for pages in one browser. Each has a proxy port and a context of its own, so a connection tells by its
+/// The slots for pages in one browser. Each has a proxy port and a context of its own, so a connection tells by its
 /// port which page it belongs to. Number 0 is the browser itself, which has no page. Io thread only.
 class page_slots : public std::enable_shared_from_this<page_slots> {
 public:
@@ -26,7 +26,7 @@ public:
     /// Begins to hear which pages the browser makes; to be called once, before open().
     void listen();
 
-    /// Waits for a free place, makes a page in it and returns its number; to be followed by one close(). Throws
+    /// Waits for a free slot, makes a page in it and returns its number; to be followed by one close(). Throws
     /// devtools_closed, devtools_error, page_error.
     awaitable<std::size_t> open(std::shared_ptr<egress_ticket> ticket);
     void close(std::size_t number);
@@ -41,7 +41,7 @@ public:
 
 private:
     struct slot {
-        bool taken = false;
+        bool in_use = false;
         std::shared_ptr<egress_ticket> ticket;
         std::string context;
         std::string session;  // of its page; empty: the page is not there yet

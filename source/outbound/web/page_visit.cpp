@@ -231,7 +231,7 @@ awaitable<> page_visit::load()
     }
 }
 
-// The guard's answer in the page's place is a page for the browser; what comes next would wait for its elements.
+// The guard's answer instead of the page is a page for the browser; what comes next would wait for its elements.
 awaitable<> page_visit::notice_refusal()
 {
     if (ticket_->refusals().empty()) co_return;
@@ -280,7 +280,7 @@ awaitable<json::object> page_visit::extract_in(page_frame frame, std::string sel
     co_return std::move(extract.as_object());
 }
 
-// Hands the content to the page that holds the frame, which shows it in the frame's place.
+// Hands the content to the page that holds the frame, which shows it instead of the frame.
 awaitable<bool> page_visit::read_frame(page_frame frame)
 {
     try {

@@ -56,7 +56,7 @@ struct visit_limits {
     std::chrono::milliseconds longest_time{0};  ///< that a request may have
 };
 
-/// A call of web_browse: opens a page, acts on it and reads it. Kept in place while it runs.
+/// A call of web_browse: opens a page, acts on it and reads it. It does not move while it runs.
 class page_visit {
 public:
     /// `from` and `progress` must outlive this.

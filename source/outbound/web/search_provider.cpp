@@ -82,7 +82,7 @@ public:
     {
         return query_to(address(), "format=json&q=" + escaped(query), "application/json");
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser, reading_place by) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser, reading_context by) const override
     {
         const auto size = reply.body.size();
         auto work = [reply = std::move(reply), from = address().origin()] { return results_of(reply, from); };
@@ -133,7 +133,7 @@ public:
         with_key.headers = {{"X-Subscription-Token", key_}};
         return with_key;
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser, reading_place by) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser, reading_context by) const override
     {
         const auto size = reply.body.size();
         auto work = [reply = std::move(reply)] { return results_of(reply); };
@@ -178,7 +178,7 @@ public:
     {
         return query_to(address(), "q=" + escaped(query), "text/html");
     }
-    awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_place) const override
+    awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_context) const override
     {
         if (reply.status >= 400)
             throw fetch_error("provider",
@@ -272,19 +272,19 @@ std::unique_ptr<search_provider> make_search_provider(const web_settings& config
 
 search_results tidied(search_results all, std::size_t most)
 {
-    search_results kept;
+    search_results tidy_results;
     std::set<std::string> seen;
     for (auto& one : all) {
-        if (kept.size() >= most) break;
+        if (tidy_results.size() >= most) break;
         try {
             const auto url = web_url::parse(one.url);
             if (!seen.insert(identity(url)).second) continue;
-            kept.push_back({tidy(one.title, longest_title), url.text(), tidy(one.snippet, longest_snippet)});
+            tidy_results.push_back({tidy(one.title, longest_title), url.text(), tidy(one.snippet, longest_snippet)});
         } catch (const bad_url&) {
             continue;  // no address that could be fetched
         }
     }
-    return kept;
+    return tidy_results;
 }
 
 }  // namespace cmcp

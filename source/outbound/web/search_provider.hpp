@@ -27,7 +27,7 @@ using search_results = std::vector<search_result>;
 using page_parser = std::function<awaitable<json::object>(std::string page, page_wish wish)>;
 
 /// Where long answers are read.
-struct reading_place {
+struct reading_context {
     blocking_pool& pool;
     std::string principal;
 };
@@ -41,11 +41,11 @@ public:
     virtual ~search_provider() = default;
 
     const std::string& name() const { return name_; }
-    const web_url& address() const { return address_; }  ///< of the service: the only place that is reached
+    const web_url& address() const { return address_; }  ///< of the service: the only address that is reached
     virtual fetch_request request(const std::string& query, std::size_t max_results) const = 0;
 
     /// On `by` where the answer is long. Throws fetch_error with the complaint of the service.
-    virtual awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_place by) const = 0;
+    virtual awaitable<search_results> read(fetch_reply reply, page_parser parse, reading_context by) const = 0;
 
 private:
     std::string name_;

@@ -50,9 +50,9 @@ browse_result failed_visit(const std::string& url, std::string sentence)
     return result;
 }
 
-admission_limits page_limits(const settings& config)
+admission_limits page_limits()
 {
-    const std::size_t pages = config.web_browser_max_pages;
+    const std::size_t pages = browser_options().pages;
     return {
         .at_once = pages, .per_caller = std::max<std::size_t>(1, pages - 1), .waiting = most_waiting, .what = "page"};
 }
@@ -65,7 +65,6 @@ browser_options browser_options_from(const settings& config, sandbox::backend& b
     options.guard = &guard;
     options.program = find_browser_program(config);
     if (!config.web_ca_file.empty()) options.certificates = file_text(config.web_ca_file);
-    options.pages = config.web_browser_max_pages;
     options.idle = config.web_browser_idle_timeout;
     options.pool = &pool;
     return options;
@@ -118,7 +117,7 @@ web_browser::web_browser(asio::any_io_executor executor, const settings& config,
       most_content_(config.web_browser_max_content),
       timeout_default_(config.web_timeout_default),
       timeout_max_(std::max(config.web_browser_timeout_max, config.web_timeout_default)),
-      admission_(page_limits(config)),
+      admission_(page_limits()),
       browsers_(executor, browser_options_from(config, backend, guard, pool), config.web_browser_max_browsers)
 {
 }
@@ -136,6 +135,20 @@ awaitable<> web_browser::warm_up()
 }
 
 awaitable<> web_browser::stop() { co_await browsers_.stop(); }
+
+web_browser::machine web_browser::machine_of(const caller& who, const std::string& url) const
+{
+    try {
+        const auto where = web_url::parse(url);
+        if (!is_this_machine(where.who)) return machine::none;
+        const auto address = where.who.address.value_or(asio::ip::address_v4::loopback());
+        const bool is_open = !has_network_of_sandbox(who) && policy_.judge(where.who, where.port).allowed &&
+                             policy_.judge(where.who, address, where.port).allowed;
+        return is_open ? machine::open : machine::closed;
+    } catch (const bad_url&) {
+        return machine::none;
+    }
+}
 
 std::string web_browser::refusal(const caller& who, const browse_request& request, web_url& where) const
 {
@@ -161,8 +174,8 @@ awaitable<browse_result> web_browser::browse(caller who, request_io& io, browse_
     page_renderer render = [this, key](std::string page, page_wish wish, std::chrono::milliseconds left) {
         return reader_.read(key, std::move(page), std::move(wish), left);
     };
-    auto place = co_await admission_.enter(std::move(key), &io);
-    if (!place)
+    auto slot = co_await admission_.enter(std::move(key), &io);
+    if (!slot)
         co_return failed_visit(request.url,
                                "The browser is busy: too many pages wait for their turn. Try again in a few seconds.");
     const auto its = co_await browsers_.enter(std::move(principal));

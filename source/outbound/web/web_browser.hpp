@@ -29,7 +29,11 @@ public:
     /// Failures that the caller can correct are results with `error`; cancellation passes through.
     awaitable<browse_result> browse(caller who, request_io& io, browse_request request);
 
-    /// Starts the browser, as WEB_BROWSER_START asks. Throws browser_unavailable.
+    /// How web tools of the caller reach a page of this machine; `none`: it is one of another.
+    enum class machine { none, open, closed };
+    machine machine_of(const caller& who, const std::string& url) const;
+
+    /// Starts the browser. Throws browser_unavailable.
     awaitable<> warm_up();
 
     awaitable<> stop();
@@ -52,7 +56,7 @@ private:
     browser_pool browsers_;
 };
 
-/// WEB_BROWSER_PATH, or the first Chromium of the usual places; empty: there is none.
+/// WEB_BROWSER_PATH, or the first Chromium in the usual folders; empty: there is none.
 std::string find_browser_program(const settings& config);
 
 /// The layer that is Chromium's own sandbox.

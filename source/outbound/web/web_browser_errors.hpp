@@ -12,7 +12,7 @@ namespace cmcp {
 std::string navigation_sentence(std::string_view error, const std::string& url, const std::string& host,
                                 const egress_ticket& ticket);
 
-/// Why the page that is shown is the guard's own answer in place of it; empty: it is not.
+/// Why the page that is shown is the guard's own answer instead of it; empty: it is not.
 std::string refusal_of_page(const egress_ticket& ticket, const std::string& url, int status);
 
 /// Why the guard did not let a request of the page through; empty: it did.

@@ -18,7 +18,7 @@ struct web_manager {
     web_manager(const settings& config, sandbox::backend& backend, run_admission& runs, blocking_pool& pool,
                 asio::any_io_executor executor);
 
-    std::shared_ptr<egress_policy> policy;  ///< may be replaced by another one in its place
+    std::shared_ptr<egress_policy> policy;  ///< may be replaced by another one
     egress_guard guard;                     ///< the proxy for programs that use one
     http_client client;
     web_page_reader reader;

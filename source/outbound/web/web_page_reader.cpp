@@ -88,9 +88,9 @@ awaitable<sandbox::run_result> web_page_reader::run(std::string caller, sandbox:
                                                     std::chrono::milliseconds limit, sandbox::output_head& output)
 {
     sandbox::run_result end;
-    auto place = co_await admission_.enter(std::move(caller));
-    if (!place) end.error = busy_sentence;
-    if (!place) co_return end;
+    auto slot = co_await admission_.enter(std::move(caller));
+    if (!slot) end.error = busy_sentence;
+    if (!slot) co_return end;
     request.programs.all = false;  // the interpreter or pdftotext, and what they load
     request.limits = reader_limits();
     request.limits.wall =

@@ -1,5 +1,5 @@
 MARKS = {'strong': '**', 'b': '**', 'em': '*', 'i': '*', 'code': '`', 'kbd': '`', 'samp': '`', 'del': '~~', 's': '~~', 'strike': '~~'}
-STRUCK = frozenset('del s strike'.split())      # what is struck out is told in plain text, too: it says the opposite otherwise
+STRUCK = frozenset('del s strike'.split())      # what is struck out is marked in plain text, too: it says the opposite otherwise
 BELOW = str.maketrans('0123456789', '₀₁₂₃₄₅₆₇₈₉')
 ROMAN = ((1000, 'm'), (900, 'cm'), (500, 'd'), (400, 'cd'), (100, 'c'), (90, 'xc'), (50, 'l'), (40, 'xl'), (10, 'x'), (9, 'ix'),
          (5, 'v'), (4, 'iv'), (1, 'i'))
@@ -200,12 +200,12 @@ class Renderer:
                         hanging[column] = [down - 1, again]
                     column += 1
             from_above()
-            later = [place for place in hanging if place > column]
+            later = [position for position in hanging if position > column]
             while later and column <= max(later):       # what hangs from above behind columns that this row lacks
                 line.append('')
                 column += 1
                 from_above()
-                later = [place for place in hanging if place > column]
+                later = [position for position in hanging if position > column]
             if cells:
                 made.append(line)
         return made

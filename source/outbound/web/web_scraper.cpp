@@ -20,9 +20,9 @@ constexpr const char* accepted =
     "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,application/json;q=0.8,"
     "application/pdf;q=0.7,*/*;q=0.1";
 
-admission_limits fetches_at_once(const settings& config)
+admission_limits fetches_at_once()
 {
-    const std::size_t pages = config.web_max_connections;
+    constexpr std::size_t pages = 64;
     return {.at_once = pages, .per_caller = pages, .waiting = 1024, .what = "page"};
 }
 
@@ -166,11 +166,10 @@ void add_hints(json::object& answer, const scrape_request& request)
 
 web_scraper::web_scraper(const settings& config, http_client& client, std::shared_ptr<const egress_policy> policy,
                          web_page_reader& reader, blocking_pool& pool)
-    : client_(client), policy_(std::move(policy)), pool_(pool), fetches_(fetches_at_once(config)), reader_(reader)
+    : client_(client), policy_(std::move(policy)), pool_(pool), fetches_(fetches_at_once()), reader_(reader)
 {
     model_.accept = accepted;
     model_.max_bytes = config.web_max_size;
-    model_.max_redirects = config.web_max_redirects;
     model_.timeout = config.web_timeout_default;
     model_.check = refuse_other_types;
     patience_of_user_ = config.sandbox_network_ask;
@@ -232,8 +231,8 @@ awaitable<json::object> web_scraper::attempt(caller who, request_io& io, progres
                                              scrape_request request)
 {
     std::string key = admission_key(who);
-    auto place = co_await fetches_.enter(std::move(key), &io);
-    if (!place)
+    auto slot = co_await fetches_.enter(std::move(key), &io);
+    if (!slot)
         throw fetch_error("busy", "The server is busy: too many pages are being fetched. Try again in a few seconds.");
     auto answer = co_await read_following(std::move(who), io.request(), progress, std::move(request));
     co_return answer;

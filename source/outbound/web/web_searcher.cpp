@@ -20,8 +20,8 @@ std::shared_ptr<const egress_policy> only(const search_provider* provider)
 {
     if (provider == nullptr) return nullptr;
     const web_url to = provider->address();
-    const std::vector<egress_entry> place{egress_entry::parse(to.who.with_port(to.port))};
-    return std::make_shared<egress_policy>(place, place);
+    const std::vector<egress_entry> allowed{egress_entry::parse(to.who.with_port(to.port))};
+    return std::make_shared<egress_policy>(allowed, allowed);
 }
 
 std::size_t total_size(const search_results& results)
@@ -72,12 +72,12 @@ awaitable<search_results> web_searcher::ask(caller who, std::string call, progre
     const page_parser parse = [this, key = "search " + who.principal](std::string page, page_wish wish) {
         return reader_.read(key, std::move(page), std::move(wish), timeout_);
     };
-    reading_place by{pool_, who.principal};
+    reading_context by{pool_, who.principal};
     auto results = co_await provider_->read(std::move(reply), parse, std::move(by));
     const auto length = total_size(results);
     auto tidy = [all = std::move(results), max_results]() mutable { return tidied(std::move(all), max_results); };
-    auto kept = co_await by_size(pool_, who.principal, length, std::move(tidy));
-    co_return kept;
+    auto tidy_results = co_await by_size(pool_, who.principal, length, std::move(tidy));
+    co_return tidy_results;
 }
 
 std::string web_searcher::obstacle() const

@@ -18,7 +18,7 @@ class progress_sender;
 struct web_settings;
 
 /// Asks the provider of WEB_SEARCH_PROVIDER. The operator chose its address, so that it may be private; a search
-/// reaches no other place.
+/// reaches no other address.
 class web_searcher {
 public:
     /// All must outlive this. Throws config_error when the settings contradict each other.

@@ -34,13 +34,11 @@ struct cause_setting {
     std::string_view of_others;
 };
 
-constexpr std::array<cause_setting, 6> cause_settings{{
+constexpr std::array<cause_setting, 4> cause_settings{{
     {"timeout", "PYTHON_TIMEOUT_MAX", "BASH_TIMEOUT_MAX"},
     {"memory_limit", "PYTHON_MEMORY_LIMIT", "SANDBOX_MEMORY_LIMIT"},
     {"process_limit", "SANDBOX_PROCESS_LIMIT", "SANDBOX_PROCESS_LIMIT"},
     {"file_size_limit", "SANDBOX_FILE_SIZE_LIMIT", "SANDBOX_FILE_SIZE_LIMIT"},
-    {"output_limit", "SANDBOX_OUTPUT_LIMIT", "SANDBOX_OUTPUT_LIMIT"},
-    {"cpu_limit", "", "SANDBOX_KERNEL_CPU"},
 }};
 
 }  // namespace

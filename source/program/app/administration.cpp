@@ -3,6 +3,8 @@
 #include "app/admin_rows.hpp"
 #include "async/uncancelled.hpp"
 #include "egress/egress_decisions.hpp"
+#include "http/http_refusal.hpp"
+#include "runs/sandbox_error.hpp"
 #include "tools/tools.hpp"
 
 #include <boost/asio/post.hpp>
@@ -106,7 +108,15 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
     json::array rows;
     if (!of_.all.kernels) co_return list_of_sandboxes(std::move(rows), 0, nullptr);
     auto& store = of_.all.sandboxes->store();
-    const sandbox_choice wanted{by.principal, by.everything, part.match, part.after, part.limit, order_of(part.sort)};
+    caller viewer;
+    viewer.principal = by.principal;
+    const sandbox_choice wanted{by.principal,
+                                by.everything,
+                                part.match,
+                                part.after,
+                                part.limit,
+                                order_of(part.sort),
+                                of_.all.sandboxes->homes().of(viewer)};
     const auto live = co_await live_cells();
     const auto records = store.choose(wanted);
     const auto kernels = of_.all.kernels->list();
@@ -124,12 +134,12 @@ awaitable<json::object> administration::sandboxes(admin_viewer by, admin_page pa
         }
         row["ports"] = std::move(ports);
         row["network"] = describe_network(of_.all.sandboxes->network(), record);
-        row["place"] = wanted.place_of(record);
+        row["place"] = wanted.cursor_of(record);
         rows.push_back(std::move(row));
         if (rows.size() % rows_at_once == 0) co_await asio::post(asio::use_awaitable);
     }
     json::value next;
-    if (records.size() == part.limit) next = wanted.place_of(records.back());
+    if (records.size() == part.limit) next = wanted.cursor_of(records.back());
     co_return list_of_sandboxes(std::move(rows), store.count(wanted), std::move(next));
 }
 
@@ -155,6 +165,20 @@ json::object administration::egress(const admin_viewer& by)
     return {{"decisions", newest_first(egress_decisions(), by, row)}};
 }
 
+json::object administration::pull_image(const std::string& name)
+{
+    json::object answer{{"image", name}};
+    if (image_choice::is_native(name)) throw http_refusal(400, "Name an image.", "InvalidArgument");
+    try {
+        const auto progress = of_.all.sandboxes->fetches().begin(name);
+        answer["there"] = progress.empty();
+        if (!progress.empty()) answer["progress"] = progress;
+    } catch (const sandbox_error& refused) {
+        throw http_refusal(refused.type == "NotFound" ? 404 : 400, refused.what(), refused.type);
+    }
+    return answer;
+}
+
 awaitable<json::object> administration::health()
 {
     json::object answer;
@@ -177,7 +201,7 @@ awaitable<json::object> administration::layers(admin_viewer by)
 awaitable<json::object> administration::copy_sandbox(std::string id)
 {
     const auto record = of_.all.kernels ? of_.all.sandboxes->store().find_of_any(id) : std::nullopt;
-    if (!record) throw gateway_error(404, "There is no such sandbox.", "NotFound");
+    if (!record) throw http_refusal(404, "There is no such sandbox.", "NotFound");
     std::string refusal;
     kernel_manager::kept_copy copy;
     try {
@@ -186,7 +210,7 @@ awaitable<json::object> administration::copy_sandbox(std::string id)
     } catch (const sandbox_error& reason) {
         refusal = reason.what();
     }
-    if (!refusal.empty()) throw gateway_error(507, refusal, "SandboxError");
+    if (!refusal.empty()) throw http_refusal(507, refusal, "SandboxError");
     json::object answer;
     answer["copy"] = copy.folder.string();
     answer["kept_kernels"] = copy.kept;
@@ -208,7 +232,7 @@ admin_news administration::since(const admin_viewer& by, list_positions& place)
 
 json::object administration::reload()
 {
-    if (!of_.reload) throw gateway_error(503, "This server cannot read its settings again.", "NotAvailable");
+    if (!of_.reload) throw http_refusal(503, "This server cannot read its settings again.", "NotAvailable");
     return of_.reload();
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "administration/admin_gateway.hpp"
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
 #include "audit/writer.hpp"
-#include "http/admin_gateway.hpp"
 #include "mcp/server_core.hpp"
 #include "probe/layer.hpp"
 
@@ -40,6 +40,7 @@ public:
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
     awaitable<json::object> layers(admin_viewer by) override;
+    json::object pull_image(const std::string& name) override;
     awaitable<json::object> health() override;
     json::object audit(const admin_viewer& by, std::size_t most, std::string_view kind) override;
     awaitable<> update_figures(admin_connections known) override;

@@ -34,13 +34,15 @@ constexpr std::array principal_counts{
 
 constexpr std::array principal_levels{
     principal_figure{"runs", "cmcp_principal_runs", "Runs that have a place, by principal."},
-    principal_figure{"runs_waiting", "cmcp_principal_runs_waiting", "Runs that wait for a place, by principal."},
+    principal_figure{"runs_waiting", "cmcp_principal_runs_waiting", "Runs that wait for a slot, by principal."},
     principal_figure{"sandboxes", "cmcp_principal_sandboxes", "Sandboxes by principal, without default ones."},
     principal_figure{"disk_bytes", "cmcp_principal_disk_bytes", "Bytes of sandboxes' files by principal."},
     principal_figure{"kernels", "cmcp_principal_kernels", "Python kernels that live, by principal."},
     principal_figure{"shells", "cmcp_principal_shells", "Shells that live, by principal."},
     principal_figure{"jobs", "cmcp_principal_jobs", "Jobs and tasks that run or wait, by principal."},
     principal_figure{"sessions", "cmcp_principal_sessions", "Sessions by principal."}};
+
+constexpr std::size_t most_labels = 50;  // of principals: each has its own series
 
 using totals_by_label = std::map<std::string, double>;
 using rows_by_label = std::map<std::string, std::vector<const json::object*>>;
@@ -60,7 +62,7 @@ std::string administration::label_of(const std::string& principal)
 {
     auto name = principal.empty() ? std::string("default") : principal;
     if (labels_.contains(name)) return name;
-    if (labels_.size() >= of_.config.metrics_principals) return "other";
+    if (labels_.size() >= most_labels) return "other";
     labels_.insert(name);
     return name;
 }

@@ -1,5 +1,6 @@
 #include "app/admin_rows.hpp"
 #include "app/administration.hpp"
+#include "http/http_refusal.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t most_tail = 2048;
 constexpr std::string_view kernel_mark = "kernel:";      // then the sandbox, and behind a further colon a name
 constexpr std::string_view commands_mark = "commands:";  // then the sandbox
-constexpr const char* ended_call = "An administrator ended this call.";
+constexpr const char* ended_by_administrator = "An administrator ended this call.";
 
 double began_at(std::chrono::steady_clock::time_point began)
 {
@@ -85,7 +86,7 @@ void administration::add_jobs(json::array& rows, const admin_viewer& by, const c
         row.first_line = first_line(record.label);
         row.output_tail = job->newest();
         row.sandbox = record.sandbox;
-        row.waits = job->place() != 0;
+        row.waits = job->queue_position() != 0;
         row.started = record.created;
         add_row(rows, row, live);
     }
@@ -141,7 +142,7 @@ bool administration::end_call(const admin_viewer& by, const std::string& id)
 {
     const auto calls = of_.core.calls();
     const auto call = std::ranges::find(calls, id, &call_view::id);
-    return call != calls.end() && by.sees(call->principal) && of_.core.end_call(id, ended_call);
+    return call != calls.end() && by.sees(call->principal) && of_.core.end_call(id, ended_by_administrator);
 }
 
 bool administration::cancel_job(const admin_viewer& by, const std::string& id)
@@ -199,7 +200,7 @@ awaitable<bool> administration::delete_sandbox(admin_viewer by, std::string id)
     try {
         co_await of_.all.sandboxes->remove(owner, id);
     } catch (const sandbox_error& gone) {
-        if (gone.type != "NotFound") throw gateway_error(409, gone.what(), gone.type);
+        if (gone.type != "NotFound") throw http_refusal(409, gone.what(), gone.type);
         co_return false;
     }
     co_return true;

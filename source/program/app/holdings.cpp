@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <set>
 
@@ -45,7 +46,7 @@ std::uint64_t tasks_of(job_register& all, const std::string& principal)
 void put_sandboxes(json::object& row, const managers& all, const std::string& principal)
 {
     const auto own = all.sandboxes->store().list(principal);
-    const auto made_last = std::ranges::find_if_not(own.rbegin(), own.rend(), &sandbox_record::is_default);
+    const auto newest = std::ranges::find_if_not(own.rbegin(), own.rend(), &sandbox_record::is_default);
     put(row, "sandboxes", all.sandboxes->store().count(principal));
     put(row, "disk", (all.sandboxes->store().disk(principal) + mebibyte - 1) / mebibyte);
     if (all.kernels) put(row, "kernels", count_of(all.kernels->list(), principal));
@@ -55,17 +56,24 @@ void put_sandboxes(json::object& row, const managers& all, const std::string& pr
     if (own.empty()) return;
     json::array& names = row["names"].emplace_array();
     for (const auto& each : own) names.emplace_back(each.name);
-    if (made_last != own.rend()) row["latest"] = made_last->created;
+    if (newest != own.rend()) row["latest"] = newest->created;
+}
+
+// In steps, because the other servers are told of each change.
+std::uint64_t in_steps(std::uint64_t available, std::uint64_t of)
+{
+    const auto step = of / 128 + 1;
+    return available / step * step;
 }
 
 void put_memory(json::object& row)
 {
     std::ifstream facts("/proc/meminfo");
     std::string name, unit;
-    std::uint64_t kibibytes = 0;
+    std::uint64_t kibibytes = 0, all = 0;
     while (facts >> name >> kibibytes) {
-        if (name == "MemTotal:") row["memory"] = kibibytes * 1024;
-        if (name == "MemAvailable:") row["memory_available"] = kibibytes * 1024;
+        if (name == "MemTotal:") row["memory"] = all = kibibytes * 1024;
+        if (name == "MemAvailable:") row["memory_available"] = in_steps(kibibytes * 1024, all);
         std::getline(facts, unit);
     }
 }
@@ -75,7 +83,16 @@ void put_disk(json::object& row, const std::filesystem::path& root)
     struct statvfs room {};
     if (::statvfs(root.c_str(), &room) != 0) return;
     row["disk"] = room.f_blocks * room.f_frsize;
-    row["disk_available"] = room.f_bavail * room.f_frsize;
+    row["disk_available"] = in_steps(room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize);
+}
+
+// All servers hear them every two seconds; one whose image is not named is asked for it as if it were not there.
+void put_images(json::object& row, const std::vector<std::string>& names)
+{
+    constexpr std::size_t most = 64;
+    if (names.empty()) return;
+    json::array& images = row["images"].emplace_array();
+    for (std::size_t i = 0; i != std::min(most, names.size()); ++i) images.emplace_back(names[i]);
 }
 
 }  // namespace
@@ -109,14 +126,17 @@ std::vector<std::string> holders(const managers& all)
 
 json::object load_of(const managers& all, bool drains)
 {
+    static const auto began = std::time(nullptr);
     json::object row;
     row["version"] = CMCP_VERSION;
+    row["since"] = began;
     row["runs"] = all.admission->running();
     row["max_runs"] = all.admission->most();
     row["runs_waiting"] = all.admission->waiting();
     row["jobs"] = all.background->running().size();
     row["sandboxes"] = all.sandboxes->store().count({.of_all = true});
     row["homes"] = all.sandboxes->homes().count();
+    put_images(row, all.sandboxes->images().there());
     if (drains) row["drains"] = true;
     put_memory(row);
     put_disk(row, all.sandboxes->homes().root());

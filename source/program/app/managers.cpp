@@ -5,9 +5,10 @@
 #include "metrics/registry.hpp"
 #include "runs/stored_results.hpp"
 #include "sandboxes/node_name.hpp"
+#include "sandboxes/sandbox_calls.hpp"
 #include "sandboxes/sandbox_resources.hpp"
 #include "text/handles.hpp"
-#include "tools/file_places.hpp"
+#include "tools/file_access.hpp"
 #include "tools/tools.hpp"
 
 #include <algorithm>
@@ -33,9 +34,9 @@ admission_limits job_admission_from(const settings& config, std::size_t runs_at_
     admission_limits limits;
     limits.at_once = config.max_jobs != 0 ? config.max_jobs : runs_at_once;
     limits.per_caller = std::max<std::size_t>(1, limits.at_once - 1);
-    limits.waiting = std::max(limits.waiting, 2 * config.jobs_per_caller);
+    limits.waiting = std::max(limits.waiting, 2 * limits_from(config).jobs);
     limits.what = "job";
-    limits.tells_places = true;
+    limits.reports_positions = true;
     return limits;
 }
 
@@ -72,7 +73,6 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.command_shells_ = std::make_unique<command_shells>(config, executor, all.backend, *all.sandbox_runs);
     all.sandboxes->on_stop(
         [&shells = *all.command_shells_](std::string id) { return end_command_shell(shells, std::move(id)); });
-    all.shell_gateway_ = std::make_unique<shell_access>(*all.shells, *all.sandboxes);
     all.sandboxes->on_stop([&shells = *all.shells](std::string id) { return end_shells(shells, std::move(id)); });
     all.sandboxes->on_stop([&kernels = *all.kernels](std::string id) { return end_kernel(kernels, std::move(id)); });
     all.sandboxes->count_idle([&kernels = *all.kernels](const std::string& id) { return kernels.idle_in(id); });
@@ -117,7 +117,7 @@ void observe(managers& all)
     const auto* jobs = all.job_admission.get();
     figures.observe(&all, "cmcp_runs_running", "Sandboxed runs that have a place.",
                     [=] { return static_cast<double>(admission->running() + jobs->running()); });
-    figures.observe(&all, "cmcp_runs_waiting", "Sandboxed runs that wait for a place.",
+    figures.observe(&all, "cmcp_runs_waiting", "Sandboxed runs that wait for a slot.",
                     [=] { return static_cast<double>(admission->waiting() + jobs->waiting()); });
 }
 
@@ -170,7 +170,7 @@ std::unique_ptr<managers> make_managers(const settings& config, sandbox::backend
     all->background = std::make_shared<job_register>(executor, all->records, *all->pool, handles);
     all->watch = std::make_unique<file_watch>(executor);
     all->outputs = std::make_unique<output_store>(*all->pool, output_store::limits(),
-                                                  config.cluster_members.empty() ? std::string() : handles.node());
+                                                  config.cluster_etcd.empty() ? std::string() : handles.node());
     const auto of_runs = admission_from(config, *all->limits);
     all->admission = std::make_unique<run_admission>(of_runs);
     all->job_admission = std::make_unique<run_admission>(job_admission_from(config, of_runs.at_once));
@@ -208,7 +208,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
             make_system_info(all.backend, *all.sandbox_runs, *all.bash, *all.python, config, std::move(usage)));
     }
     const file_tool_parts parts{*all.sandbox_files_, *all.sandboxes, config};
-    const file_places places(parts, registry);
+    const file_access places(parts, registry);
     if (config.enable_file) {
         add_file_tools(registry, parts);
         registry.add(make_file_search(*all.searcher, places));
@@ -219,11 +219,11 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
                       {all.shown.get(), all.shown ? all.sandboxes.get() : nullptr});
     add_discovery_tools(registry);
     if (!config.enable_sandbox) return;
-    add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs, *all.pool);
+    add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs);
     add_sandbox_tools(registry, *all.sandboxes, *all.shown, config);
     add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.command_shells_, *all.packages, *all.jobs,
-                          *all.pool, config);
-    add_sandbox_file_tools(registry, *all.sandbox_files_, *all.sandboxes);
+                          config);
+    add_sandbox_file_tools(registry, places, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
     keep_sandbox keep;
     if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
@@ -240,6 +240,7 @@ void register_resources(server_core& core, managers& all)
         std::make_unique<stored_results>(*all.outputs, [&sandboxes = *all.sandboxes, &pool = *all.pool](caller who) {
             return place_of_outputs(sandboxes, pool, std::move(who));
         }));
+    core.keep_calls(std::make_unique<sandbox_calls>(*all.sandboxes, *all.pool));
     core.add_resources(std::make_unique<sandbox_resources>(*all.sandboxes, *all.sandbox_files_, *all.watch, *all.pool));
 }
 

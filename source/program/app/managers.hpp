@@ -20,7 +20,6 @@
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/sandbox_runner.hpp"
 #include "shells/command_shells.hpp"
-#include "shells/shell_access.hpp"
 #include "shells/shell_manager.hpp"
 #include "store/record_folder.hpp"
 #include "tools/tools.hpp"
@@ -71,7 +70,6 @@ struct managers {
     std::unique_ptr<job_manager> jobs;
     std::unique_ptr<kernel_manager> kernels;
     std::unique_ptr<shell_manager> shells;
-    std::unique_ptr<shell_access> shell_gateway_;
     std::unique_ptr<command_shells> command_shells_;
     std::unique_ptr<sandbox_packages> packages;
     std::unique_ptr<previews> shown;                 ///< ports of sandboxes

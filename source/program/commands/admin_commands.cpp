@@ -1,5 +1,7 @@
 #include "commands/admin_lists.hpp"
 #include "commands/commands.hpp"
+#include "config/config_error.hpp"
+#include "config/labels.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/admin_socket.hpp"
@@ -16,6 +18,15 @@ namespace cmcp::command {
 
 namespace {
 
+constexpr admin_list run_list{"/admin/runs", "runs", "Nothing runs."};
+constexpr admin_list sandbox_list{"/admin/sandboxes", "sandboxes", "There are no sandboxes."};
+constexpr admin_list session_list{"/admin/sessions", "sessions", "There are no sessions."};
+constexpr admin_list job_list{"/admin/jobs", "jobs", "There are no jobs."};
+constexpr admin_list usage_list{"/admin/usage", "principals", "Nobody has called yet."};
+constexpr admin_list end_list{"/admin/ends", "ends", "All runs have simply ended."};
+constexpr admin_list member_list{"/admin/cluster", "members", "This server is alone (CLUSTER_ETCD is not set)."};
+constexpr admin_list upstream_list{"/admin/layers", "upstreams", "config.toml names no other MCP servers."};
+
 std::string encoded(const std::string& text)
 {
     return percent_encoded(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
@@ -31,18 +42,9 @@ json::object ask_or_throw(const settings& config, const std::string& method, con
                                  : "the server answers with HTTP status " + std::to_string(answer.status));
 }
 
-// Rows of several servers begin with the server.
 void print_admin_table(const admin_list& what, const json::object& answer)
 {
-    const bool has_nodes = answer.contains("nodes");
-    auto columns = what.columns;
-    if (has_nodes) columns.insert(columns.begin(), {"NODE"});
-    text_table table(std::move(columns));
-    for (const auto& row : answer.at(what.member).as_array()) {
-        auto cells = what.cells(row.as_object());
-        if (has_nodes) cells.insert(cells.begin(), text_of(row.as_object(), "node"));
-        table.add(std::move(cells));
-    }
+    const auto table = table_of(answer, what.member);
     if (table.empty())
         std::cout << what.nothing << '\n';
     else
@@ -217,9 +219,66 @@ int drain(const settings& config, const admin_line& line, bool json)
                             (left == 0 ? "." : ", which go as they become idle."));
 }
 
+/// A server that fetches an image.
+struct pull {
+    std::string node;
+    bool is_over = false, is_there = false;
+    std::string said{};
+};
+
+void look_at(const settings& config, const std::string& image, pull& at)
+{
+    const auto answer =
+        ask_administration(config, "POST", "/admin/images?image=" + encoded(image) + "&node=" + encoded(at.node));
+    at.is_there = flag_of(answer.body, "there");
+    at.is_over = at.is_there || answer.status >= 300;
+    at.said = at.is_there ? "has it" : text_of(answer.body, answer.status < 300 ? "progress" : "error");
+    if (at.said.empty()) at.said = "HTTP status " + std::to_string(answer.status);
+}
+
+std::vector<pull> servers_with(const settings& config, const std::vector<std::string>& labels)
+{
+    const auto wanted = read_labels(labels);
+    if (!wanted) throw config_error("--labels takes names with values, as gpu=a100,zone=b");
+    std::vector<pull> all;
+    const auto answer = ask_or_throw(config, "GET", std::string(member_list.path));
+    for (const auto& row : answer.at(member_list.member).as_array()) {
+        label_map there;
+        for (const auto& each : object_of(row.as_object(), "labels"))
+            there.emplace(each.key(), each.value().as_string());
+        if (text_of(row.as_object(), "state") != "gone" && has_labels(there, *wanted))
+            all.push_back({text_of(row.as_object(), "name")});
+    }
+    if (all.empty()) throw config_error("no server has the labels " + labels_text(*wanted));
+    return all;
+}
+
+// Servers go on by themselves, whoever asks.
+int pull_image(const settings& config, const admin_line& line, bool json)
+{
+    constexpr std::chrono::seconds between_looks(1);
+    auto all = servers_with(config, line.labels);
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (auto& each : all) {
+            if (each.is_over) continue;
+            const auto before = each.said;
+            look_at(config, line.ids.front(), each);
+            goes_on = goes_on || !each.is_over;
+            if (!json && each.said != before) std::cout << each.node << ": " << each.said << std::endl;
+        }
+        if (goes_on) std::this_thread::sleep_for(between_looks);
+    }
+    json::array rows;
+    for (const auto& each : all) rows.push_back({{"node", each.node}, {"there", each.is_there}, {"said", each.said}});
+    if (json) std::cout << jsonrpc::write_json(rows) << '\n';
+    return std::ranges::all_of(all, &pull::is_there) ? 0 : 1;
+}
+
 int change_cluster(const settings& config, const admin_line& line, bool json)
 {
     if (line.action == "move") return move_to_other(config, line, json);
+    if (line.action == "pull") return pull_image(config, line, json);
     if (line.action == "drain") return drain(config, line, json);
     if (line.action == "undrain")
         return print_or_say(ask_or_throw(config, "DELETE", place_in_cluster("drain", line.node)), json,
@@ -244,6 +303,8 @@ int administer(const loaded_settings& loaded, const std::string& command, const 
     if (command == "kill") return end_each(config, run_list, line, json);
     if (command == "usage") return show(config, usage_list, json, line);
     if (command == "ends") return show(config, end_list, json, line);
+    if (command == "cluster" && line.action == "check") return check_cluster(config, json);
+    if (command == "cluster" && line.action == "rebuild") return rebuild_owners(config, line.dry_run, json);
     if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
     if (command == "cluster") return show(config, member_list, json);
     if (command == "upstream") return show_upstreams(config, json);

@@ -241,6 +241,15 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
         ->add_flag("--wait", into.wait, "Until none is left");
     cluster->add_subcommand("undrain", "Take sandboxes again");
     cluster->add_subcommand("rebalance", "Give idle sandboxes away that this server has more than others");
+    auto* pull = cluster->add_subcommand("pull", "Have all servers fetch an image that SANDBOX_IMAGE_PULL allows");
+    pull->add_option("image", into.ids, "Its name, as sandboxes ask for it")->required()->expected(1);
+    pull->add_option("--labels", into.labels, "Those servers alone that have these: gpu=a100 (may be repeated)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    cluster->add_subcommand("check",
+                            "Say whether etcd, servers, certificates, clocks and storage are as they should be");
+    cluster->add_subcommand("rebuild", "Write the owners of sandboxes into etcd anew, by the storage of snapshots")
+        ->add_flag("--dry-run", into.dry_run, "Only show them");
     cluster->add_subcommand("move", "Move a sandbox to the server of a name, or to one with room")
         ->add_option("id", into.ids, "Its id or name, and the server's name")
         ->required()

@@ -41,12 +41,14 @@ struct secret_line {
 
 /// The words behind the commands that administer a running server.
 struct admin_line {
-    std::string action;            ///< rm, end, cancel, or one of `cluster`; empty: show
-    std::vector<std::string> ids;  ///< of what is ended or moved; of the latter, the server's name as well
-    std::string match;             ///< of sandboxes
-    bool wait = false;             ///< `drain`: until no sandbox is left
-    std::string node;              ///< the server that `cluster` drains or evens out; empty: this one
-    bool all = false;              ///< of all servers of the cluster
+    std::string action;               ///< rm, end, cancel, or one of `cluster`; empty: show
+    std::vector<std::string> ids;     ///< of what is ended or moved; of the latter, the server's name as well
+    std::string match;                ///< of sandboxes
+    bool wait = false;                ///< `drain`: until no sandbox is left
+    bool dry_run = false;             ///< `rebuild`: writes nothing
+    std::vector<std::string> labels;  ///< `pull`: of the servers
+    std::string node;                 ///< the server that `cluster` drains or evens out; empty: this one
+    bool all = false;                 ///< of all servers of the cluster
 };
 
 /// The words behind `audit`.
@@ -116,6 +118,12 @@ int images(const loaded_settings& loaded, const image_line& line, bool json);
 /// Shows or ends what runs in the server of SANDBOX_ROOT; 1 when something could not be ended.
 int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json);
 bool is_admin_command(std::string_view command);
+
+/// Says of each part of a cluster whether it works; 1 when one does not. No server needs to run.
+int check_cluster(const settings& config, bool json);
+
+/// Writes into etcd which server has which sandbox, as the storage of snapshots knows it, where etcd has lost that.
+int rebuild_owners(const settings& config, bool dry_run, bool json);
 
 /// Checks and shows the audit of AUDIT_FOLDER, whether a server runs or not; 1 when `verify` finds that it is not as
 /// the server wrote it.

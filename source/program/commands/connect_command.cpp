@@ -5,7 +5,8 @@
 #include "config/settings.hpp"
 #include "connect/change.hpp"
 #include "connect/edited_file.hpp"
-#include "connect/line_diff.hpp"
+#include "connect/masked_line.hpp"
+#include "files/unified_diff.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/act_record.hpp"
 #include "text/words.hpp"
@@ -98,7 +99,7 @@ connection prepare_connection(const loaded_settings& loaded, const connect_words
     } catch (const std::runtime_error& reason) {
         throw config_error(all.file.file().string() + ", " + reason.what());
     }
-    all.diff = connect::line_diff(all.file.text(), all.text, all.file.file().string());
+    all.diff = unified_diff(all.file.text(), all.text, all.file.file().string(), connect::masked_line);
     return all;
 }
 

@@ -10,6 +10,7 @@
 #include "server/diagnosis.hpp"
 #include "server/run_loop.hpp"
 #include "server/sandbox_start.hpp"
+#include "text/url_origin.hpp"
 #include "tools/tools.hpp"
 #include "web/browser_process.hpp"
 #include "web/web_browser.hpp"
@@ -82,7 +83,7 @@ sandbox::layer examine_upstreams(const settings& config)
         if (!each.command.empty() && !config.enable_sandbox)
             return {"upstream", state::off, each.name + " has a command, which needs TOOLS_ENABLE_SANDBOX"};
         names += (names.empty() ? "" : ", ") + each.name + " (" +
-                 (each.url.empty() ? each.command.front() : each.origin_of_url()) + ")";
+                 (each.url.empty() ? each.command.front() : std::string(origin_of(each.url))) + ")";
     }
     return {"upstream", state::on, names};
 }

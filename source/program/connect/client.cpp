@@ -82,7 +82,7 @@ json::object goose_entry(const server_entry& server)
     json::object entry{{"enabled", true}, {"type", server.url.empty() ? "stdio" : "streamable_http"}};
     if (server.url.empty()) {
         entry = by_command(server, std::move(entry));
-        entry["cmd"] = entry.at("command");
+        entry["cmd"] = server.command.front();
         entry.erase("command");
     } else {
         entry = by_address(server, "uri", std::move(entry));

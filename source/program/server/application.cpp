@@ -2,20 +2,21 @@
 
 #include "app/holdings.hpp"
 #include "app/issuer_fetch.hpp"
+#include "cluster/cluster_routes.hpp"
 #include "cluster/placement.hpp"
 #include "config/config_error.hpp"
 #include "config/settings.hpp"
 #include "log/log.hpp"
-#include "sandboxes/gateway_refusal.hpp"
+#include "metrics/registry.hpp"
 #include "sandboxes/language_trials.hpp"
+#include "sandboxes/rest_files.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "secrets/rest_secrets.hpp"
 #include "server/balancer_agent.hpp"
+#include "shells/rest_shell.hpp"
 #include "store/database.hpp"
 #include "tools/tools.hpp"
-#include "web/browser_process.hpp"
-#include "web/web_browser.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -41,30 +42,30 @@ reported_by_server told_by(managers& all, std::function<json::object()> load)
     return {*all.limits, std::move(holdings), std::move(load)};
 }
 
-awaitable<> hand_over(sandbox_vault& vault, std::string handle, std::function<awaitable<bool>()> take)
-{
-    try {
-        co_await vault.hand_over(std::move(handle), std::move(take));
-    } catch (const sandbox_error& refused) {
-        throw gateway_error(status_of(refused), refused.what(), refused.type);
-    }
-}
+other_nodes::wish needs_of(const sandbox_record& of) { return {of.image, labels_in(of.labels)}; }
 
-moving_sandboxes moving(sandbox_vault* vault)
+moving_sandboxes moving(sandbox_vault* vault, std::function<bool()> in_touch)
 {
     moving_sandboxes all;
     if (vault == nullptr) return all;
+    all.may_pass_on = std::move(in_touch);
     all.node_of = [vault](std::string_view handle) { return vault->moved_to(handle); };
     all.is_here = [vault](const std::string& handle) { return vault->is_here(handle); };
     all.find = [vault](std::string handle, std::string node, gone_question is_gone) {
         return vault->find(std::move(handle), std::move(node), std::move(is_gone));
     };
+    all.has_lost = [vault](const std::string& principal, std::chrono::steady_clock::time_point since) {
+        return vault->has_lost(principal, since);
+    };
     all.default_sandbox = [vault](const std::string& principal) { return vault->default_of(principal); };
-    all.look_for_owner = [vault](std::string handle) { return vault->look_for_owner(std::move(handle)); };
+    all.needs_of = [vault](const std::string& handle) {
+        const auto here = vault->find_here(handle);
+        return here ? needs_of(*here) : other_nodes::wish();
+    };
     all.all = [vault] { return vault->sandboxes(); };
     all.idle = [vault](bool stopped) { return vault->idle_sandboxes(stopped); };
-    all.hand_over = [vault](std::string handle, std::function<awaitable<bool>()> take) {
-        return hand_over(*vault, std::move(handle), std::move(take));
+    all.hand_over = [vault](std::string handle, std::string to, std::function<awaitable<bool>()> take) {
+        return vault->hand_over(std::move(handle), std::move(to), std::move(take));
     };
     return all;
 }
@@ -82,14 +83,10 @@ core_limits limits_of(const settings& config, const managers& all, const std::un
     auto& of_principals = *all.limits;
     core_limits limits;
     limits.pool = all.pool;
-    limits.requests_in_flight = config.max_requests_in_flight;
-    limits.requests_per_session = config.max_requests_per_session;
-    limits.tasks.most = config.max_tasks;
     limits.tasks.of_caller = of_principals.each(&principal_limits::tasks);
     limits.begin_call = [&of_principals](const std::string& principal, bool counts) {
         return begin_alone(of_principals, principal, counts);
     };
-    limits.tasks.ttl = config.task_ttl;
     limits.tasks.after = config.task_after;
     limits.results.usual = config.result_limit;
     limits.format = parse_result_format(config.result_format).value_or(result_format::automatic);
@@ -149,15 +146,6 @@ awaitable<> record_running_calls(server_core& core)
     }
 }
 
-awaitable<> start_browser(web_browser& browser)
-{
-    try {
-        co_await browser.warm_up();
-    } catch (const browser_unavailable& problem) {
-        log::warning("no_browser", {{"reason", problem.what()}});
-    }
-}
-
 }  // namespace
 
 // The cells of Firejail and of no backend have no doors.
@@ -178,10 +166,11 @@ application::application(asio::any_io_executor executor, const settings& config,
       audit_(audit),
       backend_(executor, std::move(started.launcher), std::move(started.options)),
       managers_(managers_below_root(config, backend_, executor)),
-      cluster_(config.cluster_members.empty()
+      cluster_(config.cluster_etcd.empty()
                    ? nullptr
-                   : std::make_unique<cluster>(executor, config, told_by(*managers_, [this] { return load(); }),
-                                               moving(managers_->vault.get()))),
+                   : std::make_unique<cluster>(
+                         executor, config, told_by(*managers_, [this] { return load(); }),
+                         moving(managers_->vault.get(), [this] { return cluster_->lease.is_in_touch(); }))),
       core_(executor, identity(), limits_of(config, *managers_, cluster_), managers_->background),
       ready_(config, executor, [this] { return own_problems(); }),
       administration_(parts_of_administration()),
@@ -189,19 +178,40 @@ application::application(asio::any_io_executor executor, const settings& config,
 {
     managers_->limits->count_calls_by([begin = limits_of(config_, *managers_, cluster_).begin_call](
                                           const std::string& principal) { return begin(principal, true); });
+    metrics::all().observe(this, "cmcp_pressure",
+                           "How full this server is: 0 idle, 1 full, above 1 what waits; the scarcest of runs, memory "
+                           "and disk.",
+                           [this] { return pressure_of(read_load(load())); });
     if (cluster_) cluster_->join(core_);
     if (cluster_ && managers_->vault)
         managers_->vault->ask_home([this](std::string principal) { return is_home(cluster_->calls, principal); });
-    if (cluster_ && cluster_->watch.is_active()) watch_members(*managers_->vault);
+    if (cluster_ && managers_->vault) share(*managers_->vault);
+    if (cluster_)
+        managers_->sandboxes->check_labels_by([this](const label_map& wanted) { cluster_->check_labels(wanted); });
+    if (cluster_)
+        managers_->sandboxes->before_making([this](std::string principal, std::string name) {
+            return cluster_->begin_making(std::move(principal), std::move(name));
+        });
     if (config.otlp_endpoint.empty()) return;
     exporter_ = std::make_unique<otlp_exporter>(otlp_target::read(config), config.otel_logs == "otlp");
 }
 
-// Until the most of the cluster is reached, others may have what is here; the watch knows at each moment.
-void application::watch_members(sandbox_vault& vault)
+application::~application() { metrics::all().remove(this); }
+
+// Until this server is registered, others may have what is here.
+void application::share(sandbox_vault& vault)
 {
-    vault.use_while([this] { return cluster_->watch.is_in_touch(); });
-    cluster_->watch.on_change([&vault] { return vault.regain_quorum(); }, [&vault] { return vault.lose_quorum(); });
+    vault.share(cluster_->owners, [this] { return cluster_->lease.is_in_touch(); });
+    vault.choose_place(
+        [this](const sandbox_record& of) { return cluster_->shared.loads().place_brought(needs_of(of)); });
+    cluster::sandbox_listener to;
+    to.owners.whole = [&vault](const std::map<std::string, sandbox_claim>& all) { vault.hear_owners(all); };
+    to.owners.changed = [&vault](const std::string& handle, const sandbox_claim* owner) {
+        vault.hear_owner(handle, owner);
+    };
+    to.lease.settle = [&vault] { return vault.settle(); };
+    to.lease.hold = [&vault](bool on) { vault.hold(on); };
+    cluster_->listen(std::move(to));
 }
 
 awaitable<> application::prepare()
@@ -220,8 +230,8 @@ awaitable<> application::prepare()
         languages->on_change([this, languages] {
             if (languages->complete()) core_.tools().changed();
         });
-    if (config_.enable_web && config_.web_browser_start) co_await start_browser(*managers_->browser);
     co_await managers_->start();
+    if (cluster_) co_await cluster_->enter();
     if (cluster_) cluster_->start(tasks_);
     if (managers_->vault) tasks_.spawn("snapshots of sandboxes", managers_->vault->run());
     if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
@@ -244,10 +254,10 @@ std::vector<std::string> application::own_problems()
     if (drains_) all.push_back("This server is about to stop: use another one.");
     if (is_drained())
         all.push_back("This server is drained (`container-mcp cluster undrain` ends it): use another one.");
-    if (cluster_ && cluster_->watch.is_active() && !cluster_->watch.is_in_touch())
+    if (cluster_ && cluster_->has_moving_sandboxes() && !cluster_->lease.is_in_touch())
         all.push_back(
-            "This server does not reach the most of its cluster, so its sandboxes may be at others: bring the "
-            "network between the servers of CLUSTER_MEMBERS back.");
+            "This server does not reach etcd (CLUSTER_ETCD), so its sandboxes may be at others: bring the "
+            "network to etcd, or most members of etcd, back.");
     return all;
 }
 
@@ -258,7 +268,14 @@ std::string application::balancer_line() const
 
 bool application::is_drained() const { return cluster_ && cluster_->moves.drains(); }
 
-json::object application::load() const { return load_of(*managers_, drains_ || is_drained()); }
+json::object application::load() const
+{
+    auto row = load_of(*managers_, drains_ || is_drained());
+    json::object labels;
+    for (const auto& [name, value] : read_labels(config_.cluster_labels).value_or(label_map())) labels[name] = value;
+    if (!labels.empty()) row["labels"] = std::move(labels);
+    return row;
+}
 
 void application::reload_by(std::function<json::object()> reads) { reload_ = std::move(reads); }
 
@@ -273,28 +290,42 @@ awaitable<> application::python_settles() { co_await backend_.zygote_settles(); 
 awaitable<> application::stop()
 {
     co_await managers_->stop();
+    if (cluster_) co_await cluster_->lease.leave();
     if (code_) co_await code_->stop();
     tasks_.cancel_all();
     co_await tasks_.wait_idle(std::chrono::seconds(1));
     if (exporter_) co_await exporter_->finish();
 }
 
-gateways application::to_sandboxes()
+// What sandboxes have beside their tools; nothing where they are not offered.
+void application::add_routes(router& routes, const route_means& by)
 {
-    gateways to;
-    to.files = managers_->kernels ? managers_->sandbox_files_.get() : nullptr;
-    to.shells = managers_->shell_gateway_.get();
-    to.previews = managers_->shown.get();
-    to.jupyter = managers_->jupyter_.get();
-    to.administration = &administration_;
-    to.admin_routes = [this](router& routes) { add_secret_routes(routes, config_, administration_); };
-    to.issuers = make_issuer_fetch(executor_, config_);
-    to.limits = managers_->limits.get();
-    to.sessions = managers_->limits->each(&principal_limits::sessions);
-    to.node = managers_->node;
-    to.sessions_file = managers_->records.path() / "sessions.sqlite";
-    if (cluster_) cluster_->join(to);
-    return to;
+    auto& all = *managers_;
+    if (all.kernels) add_file_routes(routes, *all.sandbox_files_);
+    if (all.shells) add_shell_route(routes, {*all.shells, *all.sandboxes, by.logins, by.sockets});
+    if (all.shown) add_preview_routes(routes, *all.shown);
+    if (all.jupyter_) add_jupyter_routes(routes, *all.jupyter_, by.sockets);
+}
+
+http_parts application::parts_of_http()
+{
+    http_parts parts;
+    parts.routes = [this](router& routes, const route_means& by) { add_routes(routes, by); };
+    parts.admin_routes = [this](router& routes, const admin_pages_ptr& self) {
+        add_secret_routes(routes, config_, administration_);
+        add_cluster_routes(routes, self, cluster_.get());
+    };
+    parts.end_connections = [this] {
+        if (managers_->shown) managers_->shown->links().end_uses();
+    };
+    parts.administration = &administration_;
+    parts.issuers = make_issuer_fetch(executor_, config_);
+    parts.limits = managers_->limits.get();
+    parts.sessions = managers_->limits->each(&principal_limits::sessions);
+    parts.node = managers_->node;
+    parts.sessions_file = managers_->records.path() / "sessions.sqlite";
+    if (cluster_) cluster_->join(parts);
+    return parts;
 }
 
 void application::set_public_url(std::string url) { managers_->sandboxes->set_public_url(std::move(url)); }

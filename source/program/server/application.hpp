@@ -5,9 +5,9 @@
 #include "app/readiness.hpp"
 #include "async/task_group.hpp"
 #include "cluster/cluster.hpp"
-#include "entrances/code_entrance.hpp"
 #include "entrances/http_server.hpp"
 #include "mcp/server_core.hpp"
+#include "sandboxes/code_entrance.hpp"
 #include "server/sandbox_start.hpp"
 #include "telemetry/otlp_exporter.hpp"
 
@@ -27,6 +27,9 @@ public:
     /// `config` must outlive this, and `audit`, which is null where there is none.
     application(asio::any_io_executor executor, const settings& config, started_sandbox started,
                 const audit::writer* audit);
+    application(const application&) = delete;
+    application& operator=(const application&) = delete;
+    ~application();
 
     /// Probes the sandbox and offers the tools; throws config_error when a required layer is missing.
     awaitable<> prepare();
@@ -38,7 +41,7 @@ public:
 
     server_core& core() { return core_; }
     sandbox::layers layers() const;  ///< the loaded interpreter's as of now, the others as of the start
-    gateways to_sandboxes();         ///< empty when sandboxes are not offered
+    http_parts parts_of_http();
     readiness& ready() { return ready_; }
     void reload_by(std::function<json::object()> reads);  ///< for POST /admin/reload
     void drain() { drains_ = true; }                      ///< says that this server ends, and goes on until stop()
@@ -50,7 +53,8 @@ private:
     administration::parts parts_of_administration();
     std::vector<std::string> own_problems();
     void give_tools_to_code(sandbox_manager& sandboxes);
-    void watch_members(sandbox_vault& vault);
+    void add_routes(router& routes, const route_means& by);
+    void share(sandbox_vault& vault);
     bool is_drained() const;    // by an administrator
     json::object load() const;  // as others see it
 

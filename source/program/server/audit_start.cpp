@@ -50,7 +50,6 @@ audit::writer_options options_of(const settings& config)
     how.required = config.audit_required;
     how.arguments = config.audit_arguments == "digest";
     if (!config.audit_heads.empty()) how.heads = fs::absolute(config.audit_heads);
-    how.publish_every = config.audit_head_every;
     return how;
 }
 

@@ -6,8 +6,8 @@
 #include "networks/network_lists.hpp"
 #include "runs/python_run.hpp"
 #include "sandbox/launcher_process.hpp"
-#include "sandbox/own_places.hpp"
 #include "sandbox/server_self.hpp"
+#include "sandbox/visible_paths.hpp"
 #include "sandboxes/image_fetches.hpp"
 #include "secrets/secret_error.hpp"
 #include "secrets/secret_key.hpp"
@@ -175,7 +175,7 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
                         "/dev/random"};
     places.read_write = {config.sandbox_root.string(), "/dev/null"};
     for (auto& folder : server_certificate::folders(config)) places.read_only.push_back(std::move(folder));
-    if (!config.cluster_members.empty())
+    if (!config.cluster_etcd.empty())
         for (auto& folder : server_certificate::folders(settings_for_members(config)))
             places.read_only.push_back(std::move(folder));
     if (auto place = place_of_secrets_key(config); !place.empty()) places.read_only.push_back(std::move(place));

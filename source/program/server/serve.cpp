@@ -3,7 +3,6 @@
 #include "async/event.hpp"
 #include "async/task_group.hpp"
 #include "cluster/members.hpp"
-#include "cluster/members_address.hpp"
 #include "config/settings.hpp"
 #include "entrances/http_server.hpp"
 #include "entrances/side_entrance.hpp"
@@ -71,14 +70,11 @@ void log_address(const bound_address& bound, const settings& config)
 
 void log_cluster(const settings& config)
 {
-    if (config.cluster_members.empty()) return;
-    json::array others;
-    const members all(config);
-    for (const auto& each : all.others()) others.emplace_back(each.name);
-    const auto own = all.own().host + ":" + std::to_string(all.own().port);
-    log::info("cluster", {{"node", all.own().name},
-                          {"members_reach_it_at", config.cluster_listen.empty() ? own : config.cluster_listen},
-                          {"others", others}});
+    if (config.cluster_etcd.empty()) return;
+    const auto own = members(config).own();
+    log::info("cluster", {{"node", own.name},
+                          {"members_reach_it_at", own.host + ":" + std::to_string(own.port)},
+                          {"listens_at", config.cluster_listen}});
 }
 
 // The only place where the token is shown. Lines of JSON are for programs, which read the file.
@@ -122,10 +118,7 @@ void raise_descriptor_limit(const loaded_settings& loaded)
     const rlimit more{wanted, std::max(limit.rlim_max, wanted)};
     if (::setrlimit(RLIMIT_NOFILE, &more) == 0) return;
     limit.rlim_cur = limit.rlim_max;
-    const bool by_user = loaded.origins.contains("MCP_MAX_CONNECTIONS");
-    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted && by_user)
-        log::info("descriptors",
-                  {{"allowed", limit.rlim_cur}, {"advice", "MCP_MAX_CONNECTIONS is more than `ulimit -Hn` allows"}});
+    ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 awaitable<> until_stopped(stop_signals& signals)
@@ -165,7 +158,7 @@ awaitable<> end(application& app, stop_signals& signals)
 void require_certificate(const settings& config)
 {
     if (!config.tls_cert.empty()) const server_certificate readable(config);
-    if (config.cluster_members.empty()) return;
+    if (config.cluster_etcd.empty()) return;
     try {
         const server_certificate readable(settings_for_members(config));
     } catch (const certificate_problem& problem) {
@@ -175,12 +168,12 @@ void require_certificate(const settings& config)
     }
 }
 
-// Where balancers ask how busy this server is.
-std::optional<bound_address> agent_address(const settings& config)
+// Of MCP_AGENT_LISTEN and CLUSTER_LISTEN; nothing: nobody listens there.
+std::optional<bound_address> address_of(const std::string& host_and_port, bool secure)
 {
-    const auto place = read_host_and_port(config.agent_listen);
+    const auto place = read_host_and_port(host_and_port);
     if (!place) return std::nullopt;
-    return bound_address(place->first, place->second);
+    return bound_address(place->first, place->second, secure);
 }
 
 // The socket of administrators. A server without one serves all the same.
@@ -213,7 +206,7 @@ awaitable<> serve_http(asio::io_context& io, stop_signals& signals, settings& co
     co_await app.prepare();
     http_server server(
         io, config, std::move(parts.address), app.core(), [&app]() -> json::value { return layers_json(app.layers()); },
-        app.to_sandboxes(), [&app] { return app.ready().problems(); });
+        app.parts_of_http(), [&app] { return app.ready().problems(); });
     if (parts.admin) server.administer_at(io, std::move(*parts.admin));
     if (parts.members) server.admit_members_at(io, std::move(*parts.members));
     server_reload reload(std::move(parts.sources), std::move(parts.loaded), config, app, server, parts.notice);
@@ -286,8 +279,8 @@ int serve(const loaded_settings& loaded, const settings_sources& sources)
     prepare_sandbox_root(config);
     auto admin = admin_socket(config);
     auto stdio = stdio_socket(config);
-    auto members = members_address(config);
-    auto agent = agent_address(config);
+    auto members = address_of(config.cluster_listen, true);
+    auto agent = address_of(config.agent_listen, false);
     access_token access = settle_access(config);
     const auto audit = open_audit(config);
     started_sandbox started = start_sandbox(config);

@@ -3,7 +3,7 @@
 #include "audit/sink.hpp"
 #include "config/config_error.hpp"
 #include "config/settings.hpp"
-#include "http/file_gateway.hpp"
+#include "http/http_refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "server/run_loop.hpp"
@@ -64,7 +64,7 @@ json::object server_reload::for_caller()
 try {
     return run().to_json();
 } catch (const config_error& wrong) {
-    throw gateway_error(409, "The settings cannot be used, and none has changed: " + std::string(wrong.what()));
+    throw http_refusal(409, "The settings cannot be used, and none has changed: " + std::string(wrong.what()));
 }
 
 awaitable<> server_reload::at_hangups()

@@ -21,7 +21,7 @@ public:
     /// Throws config_error when the settings cannot be used; certificate and log are read again all the same.
     settings_reload::report run();
 
-    json::object for_caller();  ///< run(), for REST: throws gateway_error
+    json::object for_caller();  ///< run(), for REST: throws http_refusal
     awaitable<> at_hangups();   ///< run() at each SIGHUP, until it is cancelled
 
 private:

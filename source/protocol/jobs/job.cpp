@@ -69,40 +69,40 @@ void job::note(std::string message)
     event_.notify();
 }
 
-void job::queue(std::size_t place)
+void job::queue(std::size_t position)
 {
     if (ended()) return;
-    place_ = place;
+    queue_position_ = position;
     decided_ = true;
-    record_.state = place != 0 ? "queued" : "running";
-    record_.message = place != 0 ? "queued at place " + std::to_string(place) : "";
+    record_.state = position != 0 ? "queued" : "running";
+    record_.message = position != 0 ? "queued at position " + std::to_string(position) : "";
     touch();
     event_.notify();
 }
 
 std::string job::unused_key(std::string key)
 {
-    if (!questions_.contains(key)) return key;
+    if (!input_requests_.contains(key)) return key;
     int number = 2;
-    while (questions_.contains(key + "-" + std::to_string(number))) ++number;
+    while (input_requests_.contains(key + "-" + std::to_string(number))) ++number;
     return key + "-" + std::to_string(number);
 }
 
-json::object job::open_questions() const
+json::object job::open_input_requests() const
 {
     json::object open;
-    for (const auto& [key, question] : questions_)
-        if (!question.answer) open[key] = question.request;
+    for (const auto& [key, input_request] : input_requests_)
+        if (!input_request.answer) open[key] = input_request.request;
     return open;
 }
 
-/// The questions of one ask(), which nobody answers any more when it ends.
+/// The requests of one ask(), which nobody answers any more when it ends.
 struct job::open_round {
-    open_round(std::shared_ptr<job> asks, json::object questions) : of(std::move(asks))
+    open_round(std::shared_ptr<job> asks, json::object requests) : of(std::move(asks))
     {
-        for (auto& member : questions) {
+        for (auto& member : requests) {
             auto key = of->unused_key(std::string(member.key()));
-            of->questions_[key].request = std::move(member.value().as_object());
+            of->input_requests_[key].request = std::move(member.value().as_object());
             keys.emplace(member.key(), std::move(key));
             ++of->open_;
         }
@@ -116,8 +116,8 @@ struct job::open_round {
     ~open_round()
     {
         for (const auto& [name, key] : keys) {
-            const auto unanswered = of->questions_.find(key);
-            if (unanswered == of->questions_.end() || unanswered->second.answer) continue;
+            const auto unanswered = of->input_requests_.find(key);
+            if (unanswered == of->input_requests_.end() || unanswered->second.answer) continue;
             of->close(unanswered->second, nullptr);
         }
     }
@@ -126,21 +126,21 @@ struct job::open_round {
     std::map<std::string, std::string> keys;  // as the owner sees them
 };
 
-awaitable<std::optional<json::object>> job::ask(json::object questions, event::clock::time_point limit)
+awaitable<std::optional<json::object>> job::ask(json::object requests, event::clock::time_point limit)
 {
-    const open_round round(shared_from_this(), std::move(questions));
+    const open_round round(shared_from_this(), std::move(requests));
     json::object answers;
     for (const auto& [name, key] : round.keys) {
         bool in_time = true;
         while (!answered(key) && in_time) in_time = co_await event_.wait(limit);
         if (!answered(key)) co_return std::nullopt;
-        answers[name] = std::move(*questions_.at(key).answer);
-        questions_.at(key).answer = nullptr;
+        answers[name] = std::move(*input_requests_.at(key).answer);
+        input_requests_.at(key).answer = nullptr;
     }
     co_return answers;
 }
 
-void job::close(question& of, json::value answer)
+void job::close(input_request& of, json::value answer)
 {
     of.answer = std::move(answer);
     of.request.clear();
@@ -154,9 +154,9 @@ void job::answer(const json::object& responses)
 {
     if (ended()) return;
     for (const auto& member : responses) {
-        const auto question = questions_.find(std::string(member.key()));
-        if (question != questions_.end() && !question->second.answer)
-            close(question->second, member.value().as_object());
+        const auto input_request = input_requests_.find(std::string(member.key()));
+        if (input_request != input_requests_.end() && !input_request->second.answer)
+            close(input_request->second, member.value().as_object());
     }
 }
 
@@ -169,15 +169,15 @@ void job::cancel(std::string_view state, std::string_view reason)
         touch();
     }
     // The work lets go of its last reference to itself when it ends.
-    const auto kept = ends_;
-    if (kept) kept->cancel();
+    const auto ends = ends_;
+    if (ends) ends->cancel();
 }
 
 void job::end(job_record record)
 {
     record_ = std::move(record);
     ends_.reset();
-    questions_.clear();
+    input_requests_.clear();
     open_ = 0;
     touch();
     event_.notify();

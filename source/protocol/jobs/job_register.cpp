@@ -165,8 +165,8 @@ awaitable<> job_register::keep_large(std::shared_ptr<job> ended, job_record reco
         }
         return std::pair(std::move(record), std::move(problem));
     };
-    auto [kept, problem] = co_await by_size(*pool_, std::move(owner), most_on_loop + 1, std::move(work));
-    close(*ended, std::move(kept), problem);
+    auto [saved, problem] = co_await by_size(*pool_, std::move(owner), most_on_loop + 1, std::move(work));
+    close(*ended, std::move(saved), problem);
 }
 
 void job_register::fail(job& ended, const rpc_error& error)
@@ -185,7 +185,7 @@ void job_register::end(job& cancelled)
     settle(cancelled, std::move(record));
 }
 
-// A job whose end cannot be kept stays in memory, where its owner finds it until the server ends.
+// A job whose end cannot be saved stays in memory, where its owner finds it until the server ends.
 void job_register::settle(job& ended, job_record record)
 {
     record.ended = now();
@@ -202,14 +202,14 @@ void job_register::settle(job& ended, job_record record)
 void job_register::close(job& ended, job_record record, const std::string& problem)
 {
     const auto id = record.id;
-    const auto kept = running(id);
+    const auto live = running(id);
     if (!problem.empty()) log::error("job_not_kept", {{"job", id}, {"reason", problem}});
     static auto& ends =
         metrics::all().counters("cmcp_jobs_ended_total", "Jobs and tasks by state at their end.", {"kind", "state"});
     ends.at({record.kind(), record.state}).add();
     ended.end(std::move(record));
     if (problem.empty()) running_.erase(id);
-    if (kept && changed_) changed_(id);
+    if (live && changed_) changed_(id);
 }
 
 std::shared_ptr<job> job_register::running(const std::string& id) const
@@ -303,7 +303,7 @@ awaitable<job_view> job_register::view(job_record record, std::uint64_t cursor, 
     view.cursor = cursor;
     if (live && !live->ended()) {
         view.messages = live->notes();
-        view.place = live->place();
+        view.queue_position = live->queue_position();
     }
     if (pool_ == nullptr) co_return view;
     auto work = [file = output_of(view.record.id), cursor, most] { return read_piece(file, cursor, most); };
@@ -337,7 +337,7 @@ awaitable<> job_register::erase(std::vector<std::string> ids)
     co_await pool_->run(blocking_pool::server, std::move(work));
 }
 
-// A job that waits for its owner longer than it would be kept ends; a job that works goes on.
+// A job that waits for its owner longer than its record would stay ends; a job that works goes on.
 void job_register::sweep()
 {
     try {
@@ -349,7 +349,7 @@ void job_register::sweep()
     for (const auto& [id, each] : copy) {
         const std::chrono::duration<double> waits = std::chrono::steady_clock::now() - each->asked_;
         if (each->waits_for_owner() && each->record().keep > 0 && waits.count() > each->record().keep)
-            each->cancel("failed", "the client did not answer the task's questions in time");
+            each->cancel("failed", "the client did not answer the task's requests in time");
     }
 }
 

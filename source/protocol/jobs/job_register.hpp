@@ -18,7 +18,7 @@ struct job_view {
     std::uint64_t cursor = 0;             ///< to go on from; bytes of the whole output
     bool more = false;                    ///< there is more to read at once
     std::vector<std::string> messages{};  ///< while it runs: the log messages of the job
-    std::size_t place = 0;                ///< in the queue; 0: it does not wait
+    std::size_t queue_position = 0;       ///< in the queue; 0: it does not wait
 };
 
 /// What a view of a job waits for.
@@ -42,7 +42,7 @@ public:
 
     /// `record` gets its id and its time. `ends` is cancelled to end the work.
     std::shared_ptr<job> add(job_record record, std::shared_ptr<canceller> ends);
-    void drop(const job& unknown);  ///< its owner was never told of it
+    void drop(const job& unknown);  ///< its owner has not heard of it
 
     /// Runs the work of a job, which calls one of the ends below as its last act.
     void run(std::string name, awaitable<> work, std::shared_ptr<canceller> ends = nullptr);

@@ -14,7 +14,7 @@ public:
 
 /// The state of a call, as an administrator sees it. The run of the call keeps it true.
 struct call_activity {
-    bool waits = false;                   ///< for a place among the runs
+    bool waits = false;                   ///< for a slot among the runs
     const live_output* output = nullptr;  ///< null: no run prints
 };
 

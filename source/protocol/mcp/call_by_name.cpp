@@ -20,21 +20,13 @@ void read_text(json::value& member)
     if (read && read->is_object()) member = std::move(*read);
 }
 
-bool may_be_arguments(const json::value* member)
-{
-    if (member == nullptr || member->is_object() || jsonrpc::is_absent(*member, json::kind::object)) return true;
-    json::value text = member->is_string() && member->get_string().size() <= most_on_loop ? *member : json::value();
-    read_text(text);
-    return text.is_object();
-}
-
-// What the arguments of call_tool name; null where they do not do.
+// What the arguments of call_tool name; null where that is no tool for clients.
 const tool* named_in(const tool_registry& tools, const json::object& arguments)
 {
     const auto* named = tools.find(view_of(arguments, "name"));
     const bool is_open =
         named != nullptr && !named->definition().for_code_alone && !named->definition().leads_to_others;
-    return is_open && may_be_arguments(arguments.if_contains("arguments")) ? named : nullptr;
+    return is_open ? named : nullptr;
 }
 
 bool is_by_name(const json::object& params)
@@ -63,13 +55,14 @@ void mean_named_tool(const tool_registry& tools, json::object& params)
     read_text(sent);
     auto* const outer = sent.if_object();
     if (outer == nullptr || named_in(tools, *outer) == nullptr) return;
-    json::value name = std::move(outer->at("name"));
     json::value arguments(json::object_kind, params.storage());
     if (auto* const inner = outer->if_contains("arguments");
         inner != nullptr && !jsonrpc::is_absent(*inner, json::kind::object)) {
         read_text(*inner);
+        if (!inner->is_object()) return;
         arguments = std::move(*inner);
     }
+    json::value name = std::move(outer->at("name"));
     // What else there is may be long, and is let go with the params.
     json::value rest(std::move(sent));
     if (rest.get_object().size() > 2) params["unknown"] = std::move(rest);

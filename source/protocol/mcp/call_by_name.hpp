@@ -7,7 +7,8 @@ namespace cmcp {
 /// The tool by which a client calls those that its list leaves out: {name, arguments}.
 inline constexpr const char* call_tool_name = "call_tool";
 
-/// The tool that the params of tools/call name, also through call_tool. Null: there is none.
+/// The tool that the params of tools/call name, also through call_tool, whatever the arguments are. Null: there is
+/// none.
 const tool* tool_in(const tool_registry& tools, const json::object& params);
 
 /// Makes the params of a call of call_tool those of a call of the tool that it names, so that nothing behind can tell

@@ -18,7 +18,7 @@ struct call_view {
     std::string first_line;
     std::string sandbox;  ///< id or name; empty: none
     std::string newest;   ///< output
-    bool waits = false;   ///< for a place among the runs
+    bool waits = false;   ///< for a slot among the runs
     std::chrono::steady_clock::time_point began;
 };
 

@@ -2,6 +2,7 @@
 
 #include "mcp/call_history.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/idempotent_calls.hpp"
 #include "mcp/other_nodes.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
@@ -33,6 +34,7 @@ struct catalogue {
     result_format format = result_format::automatic;
     std::unique_ptr<result_keeper> keeper;  ///< null: what results have no room for is lost
     call_history history;
+    idempotent_calls named_calls;
     std::weak_ptr<blocking_pool> pool;  ///< as in core_limits
     other_nodes* nodes = nullptr;       ///< outlives this; null: this server is alone
 

@@ -40,7 +40,7 @@ change_hub::change_hub(asio::any_io_executor executor, task_details detail_of)
 {
 }
 
-// A task is described as it stands when it is told, not when it changed.
+// A task is described as it stands when the message is sent, not when it changed.
 awaitable<std::optional<json::object>> change_hub::detail_for(std::shared_ptr<change_listener> whom, change what) const
 {
     std::optional<json::object> detail;
@@ -184,7 +184,7 @@ awaitable<> change_hub::begin_others()
 awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
 {
     bool connected = true;
-    // Changes of one moment are told together, each once.
+    // Changes of one moment are sent together, each once.
     if (whom->acknowledged) co_await asio::post(asio::use_awaitable);
     while (connected && !whom->stopped() && (!whom->acknowledged || (!closed_ && !whom->pending.empty()))) {
         auto message = co_await next_for(whom);

@@ -16,8 +16,8 @@
 
 namespace cmcp {
 
-/// Tells clients of both eras what changed. Changes that a slow client has not been told yet are coalesced, so what is
-/// kept for it stays bounded.
+/// Tells clients of both eras what changed. Changes that were not sent to a slow client yet are coalesced, so its
+/// queue stays bounded.
 class change_hub {
 public:
     /// `detail_of` gives the DetailedTask of an id, or nothing when it is gone.
@@ -43,7 +43,7 @@ public:
     /// Ends all listeners gracefully; new ones end at once.
     void close();
 
-    /// Waits until nobody is being told anything, at most `limit`; returns true then.
+    /// Waits until nothing is being sent, at most `limit`; returns true then.
     awaitable<bool> idle(std::chrono::milliseconds limit) { return tasks_.wait_idle(limit); }
 
 private:

@@ -36,7 +36,7 @@ public:
     change_filter filter;
     const json::value subscription;  ///< the id of the request
     std::shared_ptr<message_sink> sink;
-    std::set<change> pending;                                  ///< not told yet
+    std::set<change> pending;                                  ///< not sent yet
     std::map<std::string, json::object, std::less<>> details;  ///< of tasks of other servers, as last heard
     bool acknowledged = false;
     bool telling = false;  ///< a coroutine of the hub is at it

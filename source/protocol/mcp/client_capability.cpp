@@ -47,7 +47,7 @@ json::object capability_needed(std::string_view method, const json::object& para
     else if (method == "roots/list")
         needed["roots"] = json::object();
     else
-        throw std::logic_error("not a question to a client: " + std::string(method));
+        throw std::logic_error("not a request to a client: " + std::string(method));
     return needed;
 }
 
@@ -61,7 +61,7 @@ bool has_capability(const json::object& declared, const json::object& needed)
     return true;
 }
 
-bool takes_question(const caller& who, std::string_view method, const json::object& params)
+bool supports_request(const caller& who, std::string_view method, const json::object& params)
 {
     if (!has_capability(who.client_capabilities, capability_needed(method, params))) return false;
     if (method != "elicitation/create" || view_of(params, "mode") == "url") return true;

@@ -7,16 +7,16 @@
 
 namespace cmcp {
 
-/// The `ClientCapabilities` object that a question to the client needs ({"elicitation": {}}).
-/// Throws std::logic_error for a method that is no question.
+/// The `ClientCapabilities` object that a request to the client needs ({"elicitation": {}}).
+/// Throws std::logic_error for a method that is no request to a client.
 json::object capability_needed(std::string_view method, const json::object& params);
 
 bool has_capability(const json::object& declared, const json::object& needed);
 
-/// The same for a question. A client that names modes of elicitation takes forms only where it names them.
-bool takes_question(const caller& who, std::string_view method, const json::object& params);
+/// The same for a request. A client that names modes of elicitation takes forms only where it names them.
+bool supports_request(const caller& who, std::string_view method, const json::object& params);
 
-/// Throws rpc_error missing_client_capability unless the caller declared what the question needs.
+/// Throws rpc_error missing_client_capability unless the caller declared what the request needs.
 void require_capability(const caller& who, std::string_view method, const json::object& params);
 
 /// The extension that lets tools/call be answered with a task (SEP-2663).

@@ -16,8 +16,8 @@ awaitable<json::object> era::result_of(std::shared_ptr<served_request> request, 
             auto work = node.empty() ? attempt(*request) : attempt_on(*request, node);
             json::object result = co_await std::move(work);
             co_return result;
-        } catch (const input_required& questions) {
-            needed = questions;
+        } catch (const input_required& thrown) {
+            needed = thrown;
         } catch (const found_here&) {
             is_here = true;
         }

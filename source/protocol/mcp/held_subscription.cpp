@@ -44,7 +44,7 @@ void held_subscription::cancel()
 void held_subscription::let_go(const outcome& done)
 {
     record_end(*this, done, began_);
-    place.leave();
+    registration.leave();
     const auto listened = std::exchange(listens_, nullptr);
     if (listened) changes_.forget(listened);
 }

@@ -18,7 +18,7 @@ struct outgoing {
     int error_code = 0;     ///< of an error response, so that a transport can choose its HTTP status
     std::string request{};  ///< the id that a response answers, as JSON
 
-    // In place of the text, for a sink that takes values.
+    // Instead of the text, for a sink that takes values.
     std::optional<json::object> result{};  ///< of a response
     std::string method{};                  ///< of a notification
     json::object params{};                 ///< the same

@@ -19,14 +19,14 @@ awaitable<json::object> modern_channel::ask(std::string key, std::string method,
         co_return answer->as_object();
     }
     require_capability(caller_, method, params);
-    json::object question;
-    question["method"] = method;
-    question["params"] = std::move(params);
+    json::object input_request;
+    input_request["method"] = method;
+    input_request["params"] = std::move(params);
     input_required needed;
-    needed.input_requests[key] = std::move(question);
+    needed.input_requests[key] = std::move(input_request);
     throw needed;
 }
 
-awaitable<std::optional<json::object>> modern_channel::ask_in_place(json::object) { co_return std::nullopt; }
+awaitable<std::optional<json::object>> modern_channel::ask_and_wait(json::object) { co_return std::nullopt; }
 
 }  // namespace cmcp

@@ -5,7 +5,7 @@
 
 namespace cmcp {
 
-/// request_io of 2026-07-28: questions end the call, their answers come with its next attempt.
+/// request_io of 2026-07-28: input requests end the call, their answers come with its next attempt.
 class modern_channel : public request_channel {
 public:
     /// `known`: answers by key, of this attempt and of earlier ones. `log_threshold` empty: no log messages.
@@ -16,9 +16,9 @@ public:
 
     /// Asks several things and waits for the answers where that is possible, in a task; nothing elsewhere: the call
     /// must end and come again.
-    virtual awaitable<std::optional<json::object>> ask_in_place(json::object questions);
+    virtual awaitable<std::optional<json::object>> ask_and_wait(json::object input_requests);
 
-    /// Answers that ask() handed out: they travel in the request state when the next question ends the call.
+    /// Answers that ask() handed out: they travel in the request state when the next input request ends the call.
     const json::object& used() const { return used_; }
 
 protected:

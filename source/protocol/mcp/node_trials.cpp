@@ -24,16 +24,16 @@ awaitable<std::optional<node_unreachable>> problem_at(movable_request& request, 
 }
 
 // A problem of finding is the better one to tell.
-awaitable<std::optional<std::string>> next_place(movable_request& request, std::string node, node_unreachable& problem)
+awaitable<std::optional<std::string>> next_node(movable_request& request, std::string node, node_unreachable& problem)
 {
-    std::optional<std::string> place;
+    std::optional<std::string> next;
     try {
-        place = co_await request.find_again(std::move(node));
-        if (!place && problem.why != cause::silent) place.emplace();
+        next = co_await request.find_again(std::move(node));
+        if (!next && problem.why != cause::silent) next.emplace();
     } catch (const node_unreachable& failure) {
         problem = failure;
     }
-    co_return place;
+    co_return next;
 }
 
 }  // namespace
@@ -44,16 +44,18 @@ awaitable<> try_nodes(movable_request& request, std::string node)
     for (int misdirections = 0;;) {
         auto problem = co_await problem_at(request, node);
         if (!problem) co_return;
+        if (problem->why == cause::unanswered && !request.may_repeat()) throw node_unreachable(*problem);
+        if (problem->why == cause::unanswered) problem->why = cause::silent;  // nothing is lost by another try
         if (problem->why == cause::elsewhere) ++misdirections;
         const bool is_over = misdirections > most_misdirections || std::chrono::steady_clock::now() > until;
-        if (misdirections == 1 && !problem->place.empty()) {
-            node = problem->place;
+        if (misdirections == 1 && !problem->new_node.empty()) {
+            node = problem->new_node;
             continue;
         }
-        auto place = co_await next_place(request, node, *problem);
-        if (place && place->empty()) throw found_here();
-        if (!place || is_over) throw node_unreachable(*problem);
-        node = *std::move(place);
+        auto next = co_await next_node(request, node, *problem);
+        if (next && next->empty()) throw found_here();
+        if (!next || is_over) throw node_unreachable(*problem);
+        node = *std::move(next);
     }
 }
 

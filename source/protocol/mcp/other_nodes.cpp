@@ -22,7 +22,7 @@ std::string node_of_call(const json::object& params, const catalogue& offered)
     return {};
 }
 
-// A word in the place of a handle that is none.
+// A word instead of a handle.
 bool is_name(std::string_view text) { return !text.empty() && handle_maker::node_of(text).empty(); }
 
 bool takes_sandbox(const tool_definition& definition)
@@ -59,6 +59,18 @@ awaitable<std::string> node_of_default(const caller& who, other_nodes& nodes, st
     co_return node;
 }
 
+// A server that is asked for labels of another form refuses them.
+label_map labels_in(const json::object& arguments)
+{
+    const auto* wanted = arguments.if_contains("labels");
+    std::vector<std::string> words;
+    if (wanted != nullptr && wanted->is_string()) words.emplace_back(wanted->get_string());
+    if (wanted != nullptr && wanted->is_array())
+        for (const auto& each : wanted->get_array())
+            if (each.is_string()) words.emplace_back(each.get_string());
+    return read_labels(words).value_or(label_map());
+}
+
 // Of a call without a handle.
 awaitable<std::string> node_of_subject(const served_request& request, const catalogue& offered)
 {
@@ -75,10 +87,10 @@ awaitable<std::string> node_of_subject(const served_request& request, const cata
     if (!sandbox.empty()) co_return node;
     if (definition.about == unnamed_subject::latest_sandbox)
         node = co_await nodes.node_with(*request.who, std::string());
-    // An image may be at this server alone.
-    const bool anywhere = view_of(arguments, "image").empty();
-    if (definition.about == unnamed_subject::new_sandbox)
-        node = co_await nodes.node_for_new(*request.who, text_of(arguments, "name"), anywhere);
+    if (definition.about == unnamed_subject::new_sandbox) {
+        other_nodes::wish needs{text_of(arguments, "image"), labels_in(arguments)};
+        node = co_await nodes.node_for_new(*request.who, text_of(arguments, "name"), std::move(needs));
+    }
     if (definition.about == unnamed_subject::default_sandbox)
         node = co_await node_of_default(*request.who, nodes, view_of(arguments, "path"));
     co_return node;
@@ -102,20 +114,24 @@ std::string node_of_resource(const caller& who, std::string_view uri, const othe
     if (is_of_default(uri) && handle_in(uri).empty()) return nodes.known_home_of(who);
     if (is_of_default(uri)) return nodes.owner_of(handle_in(uri));
     const auto authority = authority_of(uri);
-    const bool is_kept_here = handle_maker::node_of(authority) == home_node && !handle_in(uri).empty();
-    return nodes.owner_of(is_kept_here ? handle_in(uri) : authority);
+    const bool is_local = handle_maker::node_of(authority) == home_node && !handle_in(uri).empty();
+    return nodes.owner_of(is_local ? handle_in(uri) : authority);
 }
 
 tool_result no_answer(const std::string& node, const node_unreachable& why)
 {
-    auto result = tool_failure(std::string(why.what()) + " Call again in a moment.");
+    const bool may_have_run = why.why == node_unreachable::cause::unanswered;
+    auto result = tool_failure(std::string(why.what()) +
+                               (may_have_run ? " The call may have run: look at what it changes before you call again."
+                                             : " Call again in a moment."));
+    if (may_have_run) result.structured["may_have_run"] = true;
     result.structured["error_type"] = why.type;
     result.structured["node"] = node;
     result.structured["retry_after"] = seconds_until_retry;
     return result;
 }
 
-// Whether it is about the caller's default sandbox, and not a file that stays where it is kept.
+// Whether it is about the caller's default sandbox, and not a file that stays where it is stored.
 bool is_about_default(const served_request& request, const catalogue& offered)
 {
     const auto uri = view_of(request.params, "uri");
@@ -154,13 +170,22 @@ std::string node_of_passed_on(const served_request& request, const catalogue& of
 
 namespace {
 
+// Other methods read, or end what may be ended twice.
+bool changes_nothing(const served_request& request, const catalogue& offered)
+{
+    if (request.method != "tools/call") return true;
+    const auto* called = offered.tools.find(view_of(request.params, "name"));
+    return called != nullptr && called->definition().annotations.read_only;
+}
+
 class movable_call final : public movable_request {
 public:
     movable_call(const catalogue& offered, served_request& request, json::object params)
         : nodes_(*offered.nodes),
           request_(request),
           params_(std::make_shared<const json::object>(std::move(params))),
-          handle_(subject_of(request, offered))
+          handle_(subject_of(request, offered)),
+          may_repeat_(changes_nothing(request, offered))
     {
     }
 
@@ -174,10 +199,12 @@ public:
 
     awaitable<std::optional<std::string>> find_again(std::string node) override
     {
-        std::optional<std::string> place;
-        if (!handle_.empty()) place = co_await nodes_.find_again(handle_, std::move(node));
-        co_return place;
+        std::optional<std::string> next;
+        if (!handle_.empty()) next = co_await nodes_.find_again(handle_, std::move(node));
+        co_return next;
     }
+
+    bool may_repeat() const override { return may_repeat_; }
 
     const std::string& node() const { return node_; }  // the last one that was tried
     json::object take_result() { return std::move(result_); }
@@ -187,6 +214,7 @@ private:
     served_request& request_;
     other_nodes::shared_params params_;
     std::string handle_;
+    bool may_repeat_;
     std::string node_;
     json::object result_;
 };
@@ -224,7 +252,7 @@ bool means_own_sandbox(const served_request& request, const catalogue& offered)
 }
 
 // Another server would not know that code asks, so what code may not reach elsewhere is not asked for there.
-bool is_kept_here(const served_request& request, const catalogue& offered)
+bool must_stay_here(const served_request& request, const catalogue& offered)
 {
     const auto* from = request.who->code.get();
     if (from == nullptr) return false;
@@ -239,7 +267,7 @@ awaitable<std::string> node_of(const served_request& request, const catalogue& o
     std::string node;
     if (offered.nodes == nullptr) co_return node;
     if (request.passed_on) co_return node_of_passed_on(request, offered);
-    if (is_kept_here(request, offered)) co_return node;
+    if (must_stay_here(request, offered)) co_return node;
     if (request.method == "tools/call") node = node_of_call(request.params, offered);
     if (request.method.starts_with("tasks/")) node = offered.nodes->owner_of(view_of(request.params, "taskId"));
     if (request.method == "resources/read") {

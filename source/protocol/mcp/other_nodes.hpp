@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/asio.hpp"
+#include "config/labels.hpp"
 #include "jsonrpc/json.hpp"
 #include "mcp/change.hpp"
 #include "mcp/node_trials.hpp"
@@ -43,9 +44,15 @@ public:
     /// latest of all; else empty.
     virtual awaitable<std::string> node_with(const caller& who, std::string name) = 0;
 
+    /// What a new sandbox needs of its server.
+    struct wish {
+        std::string image{};  ///< as the caller has named it; empty: the usual one
+        label_map labels{};
+    };
+
     /// The node, where it is another server, that should make a new sandbox for the caller; else empty. One that has a
-    /// sandbox of this name refuses. `anywhere`: else the one with room.
-    virtual awaitable<std::string> node_for_new(const caller& who, std::string name, bool anywhere) = 0;
+    /// sandbox of this name refuses; else one that has what it needs, and room.
+    virtual awaitable<std::string> node_for_new(const caller& who, std::string name, wish needs) = 0;
 
     /// The node, where it is another server, at which the caller's default sandbox is; else empty.
     virtual awaitable<std::string> home_of(const caller& who) = 0;

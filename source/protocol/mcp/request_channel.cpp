@@ -36,7 +36,7 @@ json::value number(double value)
     return value;
 }
 
-json::object place_of(const output_text& piece)
+json::object stream_position(const output_text& piece)
 {
     json::object meta;
     meta[reserved_name::stream] = piece.from == output_stream::out ? "stdout" : "stderr";
@@ -102,7 +102,7 @@ awaitable<> request_channel::output(double progress, std::vector<output_text> te
         for (std::string_view rest = piece.text; !rest.empty();) {
             const auto part = utf8_prefix(rest, most_in_message);
             json::object params = progress_params(progress);
-            params["_meta"] = place_of(piece);
+            params["_meta"] = stream_position(piece);
             params["message"] = part;
             co_await notify("notifications/progress", std::move(params));
             rest.remove_prefix(part.size());

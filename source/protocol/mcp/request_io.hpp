@@ -58,17 +58,17 @@ public:
     /// notifications/message, if the caller's log level lets it through.
     virtual awaitable<> log(log_severity level, std::string logger, json::value data) = 0;
 
-    /// The call waits as the `place`-th in a queue; 0: its turn has come. Only a job shows it.
+    /// The call waits at this position of a queue; 0: its turn has come. Only a job shows it.
     virtual void queued(std::size_t) {}
 
     /// Any other notification on the request's own stream.
     virtual awaitable<> notify(std::string method, json::object params) = 0;
 
     /// Asks the client: "elicitation/create", "sampling/createMessage" or "roots/list"; returns its result.
-    /// `key` names the question within the request. In older revisions this is a request to the client that is awaited;
-    /// in 2026-07-28 the answer is looked up in `inputResponses` and, when it is not there yet, input_required is
-    /// thrown, which ends this call with an input-required result.
-    /// Throws rpc_error when the client lacks the capability or answers with an error.
+    /// `key` names what is asked within the request. In older revisions this is a request to the client that is
+    /// awaited; in 2026-07-28 the answer is looked up in `inputResponses` and, when it is not there yet, input_required
+    /// is thrown, which ends this call with an input-required result. Throws rpc_error when the client lacks the
+    /// capability or answers with an error.
     virtual awaitable<json::object> ask(std::string key, std::string method, json::object params) = 0;
 
     /// Whether ask_meanwhile() can ask the client this.
@@ -77,7 +77,7 @@ public:
     /// Asks while the call goes on, in any revision, beside what else the call does. In 2026-07-28 the call becomes a
     /// task, or where the client takes none it goes on in the background under the request state that ends its request,
     /// and the client's next attempt answers and waits for the same call. Nothing when no answer came within `limit`;
-    /// the question is taken back then. Only where can_ask(). Throws rpc_error.
+    /// the request to the client is cancelled then. Only where can_ask(). Throws rpc_error.
     virtual awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method,
                                                                  json::object params, std::chrono::milliseconds limit);
 
@@ -90,7 +90,7 @@ public:
     virtual bool takes_task() const { return false; }
 
     /// Answers the request with a task now and returns the task's id; the call goes on, no longer tied to the caller's
-    /// connection, and what it returns is kept for tasks/get. From here on output(), progress() and
+    /// connection, and what it returns is stored for tasks/get. From here on output(), progress() and
     /// log() set the task's status message, ask() waits for tasks/update, notify() sends nothing; tasks/cancel cancels
     /// the call's coroutine. Called again it returns the same id. Only where takes_task(). Throws rpc_error when there
     /// are too many tasks.

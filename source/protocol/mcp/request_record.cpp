@@ -210,8 +210,8 @@ void record_refusal(const running_request& request, const rpc_error& why, bool r
 
 void record_running(running_request& request)
 {
-    if (audit::current() == nullptr || request.told_as_running || !is_recorded(request.method)) return;
-    request.told_as_running = true;
+    if (audit::current() == nullptr || request.recorded_as_running || !is_recorded(request.method)) return;
+    request.recorded_as_running = true;
     const auto took = std::chrono::steady_clock::now() - request.began;
     const auto worker = request.worker.lock();
     const auto& works = worker ? *worker : request;

@@ -21,11 +21,11 @@ void check_session(const running_request& request, const session& from, std::siz
                         "Invalid request: `id` " + jsonrpc::write_json(request.id) + " is in use by a running request");
     const bool legacy = request.who && !is_modern(request.who->protocol);
     if (legacy && from.in_flight.size() >= most)
-        throw rpc_error(rpc_code::server_busy, "server busy: this session has " + std::to_string(most) +
-                                                   " requests running (MCP_MAX_REQUESTS_PER_SESSION); try again later");
+        throw rpc_error(rpc_code::server_busy,
+                        "server busy: this session has " + std::to_string(most) + " requests running; try again later");
 }
 
-// A copy, because a request that ends leaves its session and its place.
+// A copy, because a request that ends leaves its session and the register.
 void cancel_each(const std::vector<running_request*>& requests)
 {
     std::vector<std::shared_ptr<running_request>> running;
@@ -35,10 +35,10 @@ void cancel_each(const std::vector<running_request*>& requests)
 
 }  // namespace
 
-void request_register::place::leave()
+void request_register::registration::leave()
 {
     if (!in_) return;
-    in_->places_.erase(in_->places_.iterator_to(*this));
+    in_->registrations_.erase(in_->registrations_.iterator_to(*this));
     if (listens(*request_)) --in_->listening_;
     if (from_) std::erase(from_->in_flight, request_);
     in_ = nullptr;
@@ -53,30 +53,30 @@ void request_register::check_limits(const running_request& request, const sessio
     const auto overload = vital || !overload_ ? 0 : overload_();
     if (overload != 0 && shares_.is_heavy(payer, overload))
         throw rpc_error(rpc_code::server_busy,
-                        "server busy: requests wait too long (MCP_SHED_DELAY), and yours are among those that take "
+                        "server busy: requests wait too long, and yours are among those that take "
                         "most of its time; try again in a second");
-    if (!vital && places_.size() - listening_ >= most_)
-        throw rpc_error(rpc_code::server_busy, "server busy: " + std::to_string(most_) +
-                                                   " requests are running (MCP_MAX_REQUESTS); try again later");
+    if (!vital && registrations_.size() - listening_ >= most_)
+        throw rpc_error(rpc_code::server_busy,
+                        "server busy: " + std::to_string(most_) + " requests are running; try again later");
     if (from) check_session(request, *from, most_per_session_);
 }
 
 void request_register::admit(running_request& request, std::shared_ptr<session> from, std::string_view payer)
 {
     check_limits(request, from.get(), payer);
-    places_.push_back(request.place);
-    request.place.in_ = this;
-    request.place.request_ = &request;
-    request.place.from_ = std::move(from);
+    registrations_.push_back(request.registration);
+    request.registration.in_ = this;
+    request.registration.request_ = &request;
+    request.registration.from_ = std::move(from);
     if (listens(request)) ++listening_;
-    if (request.place.from_) request.place.from_->in_flight.push_back(&request);
+    if (request.registration.from_) request.registration.from_->in_flight.push_back(&request);
     request.life.on(request_life::input::admit);
 }
 
 std::vector<running_request*> request_register::all() const
 {
     std::vector<running_request*> running;
-    for (const auto& each : places_) running.push_back(each.request_);
+    for (const auto& each : registrations_) running.push_back(each.request_);
     return running;
 }
 

@@ -23,12 +23,12 @@ public:
     }
 
     /// Where a request is registered: here and, by its id, in its session. Part of the request.
-    class place : public boost::intrusive::list_base_hook<> {
+    class registration : public boost::intrusive::list_base_hook<> {
     public:
-        place() = default;
-        place(const place&) = delete;
-        place& operator=(const place&) = delete;
-        ~place() { leave(); }
+        registration() = default;
+        registration(const registration&) = delete;
+        registration& operator=(const registration&) = delete;
+        ~registration() { leave(); }
 
         void leave();  ///< its id may be used again
 
@@ -51,7 +51,7 @@ public:
     std::vector<running_request*> all() const;  ///< oldest first
 
     void stop() { stopping_ = true; }
-    std::size_t size() const { return places_.size(); }
+    std::size_t size() const { return registrations_.size(); }
     void cancel_all();
 
 private:
@@ -63,7 +63,7 @@ private:
     std::size_t listening_ = 0;  // subscriptions, which wait for hours and are bounded by the connections
     std::function<unsigned()> overload_;
     load_shares shares_;
-    boost::intrusive::list<place> places_;
+    boost::intrusive::list<registration> registrations_;
 };
 
 }  // namespace cmcp

@@ -17,8 +17,11 @@ inline constexpr std::string_view subscription_id = "io.modelcontextprotocol/sub
 inline constexpr std::string_view stream = "container-mcp/stream";
 inline constexpr std::string_view offset = "container-mcp/offset";
 
-// ours, in the result of a call that found no place to wait: "caller" or "server", whose places were all taken
+// ours, in the result of a call that found its queue full: "caller" or "server", whose queue that is
 inline constexpr std::string_view busy = "container-mcp/busy";
+
+// ours, in the params of tools/call: as the header Idempotency-Key
+inline constexpr std::string_view idempotency_key = "container-mcp/idempotency-key";
 
 // of Claude Code, in the description of a tool: how long its results may be
 inline constexpr std::string_view most_characters = "anthropic/maxResultSizeChars";

@@ -91,10 +91,10 @@ private:
     {
         const auto all = list.size();
         if (!list.empty() && json_size(list.front()) > target / 2) fit(list.front(), target / 2, name);
-        std::size_t size = 2, kept = 0;
-        while (kept < all && (size += json_size(list[kept]) + 1) <= target) ++kept;
-        list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
-        note(name, kept, all);
+        std::size_t size = 2, fitting = 0;
+        while (fitting < all && (size += json_size(list[fitting]) + 1) <= target) ++fitting;
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(fitting), list.end());
+        note(name, fitting, all);
     }
 
     void fit_object(json::object& object, std::size_t target, std::string_view name)
@@ -106,24 +106,24 @@ private:
     void fit_dictionary(json::object& members, std::size_t target, std::string_view name)
     {
         const auto all = members.size();
-        json::object kept(members.storage());
+        json::object fitting(members.storage());
         std::size_t size = 2;
         for (auto& member : members) {
             if (json_size(member.value()) > target / 2) fit(member.value(), target / 2, name);
             size += json_size(std::string_view(member.key())) + json_size(member.value()) + 2;
             if (size > target) break;
-            kept[member.key()] = std::move(member.value());
+            fitting[member.key()] = std::move(member.value());
         }
-        const auto shown = kept.size();
-        members = std::move(kept);
+        const auto shown = fitting.size();
+        members = std::move(fitting);
         note(name, shown, all);
     }
 
-    void note(std::string_view name, std::size_t kept, std::size_t all)
+    void note(std::string_view name, std::size_t fitting, std::size_t all)
     {
-        if (kept == all || notes_.size() > longest_note) return;
+        if (fitting == all || notes_.size() > longest_note) return;
         notes_.append(notes_.empty() ? "" : ", ").append(name.substr(0, 100)).append(": ");
-        notes_.append(std::to_string(kept)).append(" of ").append(std::to_string(all)).append(" shown");
+        notes_.append(std::to_string(fitting)).append(" of ").append(std::to_string(all)).append(" shown");
     }
 
     std::string where_;

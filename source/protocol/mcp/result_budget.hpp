@@ -20,7 +20,7 @@ class result_keeper {
 public:
     virtual ~result_keeper() = default;
 
-    /// The path in the sandbox that the caller means without naming one; empty: it could not be kept.
+    /// The path in the sandbox that the caller means without naming one; empty: it could not be stored.
     virtual awaitable<std::string> keep(caller who, std::string text) = 0;
 };
 
@@ -30,7 +30,7 @@ bool takes_max_output(const json::object& input_schema);
 /// (tool_definition::size_argument), asks for less or more. Takes a `max_output` out that the schema does not have.
 std::size_t result_limit_of(const tool_definition& tool, json::object& arguments, const result_limits& limits);
 
-/// The part of a result that `limit` bytes have no room for: to be kept before the result is shortened.
+/// The part of a result that `limit` bytes have no room for: to be stored before the result is shortened.
 struct result_rest {
     bool needed = false;   ///< the result is too long
     std::string text;      ///< to keep; empty: the result names a file that has it
@@ -41,7 +41,7 @@ struct result_rest {
 result_rest rest_of(const tool_result& result, std::size_t limit);
 
 /// Shortens texts to their heads and tails and lists to their beginnings, the largest first, until the result fits.
-/// `path`: where the rest is; empty: it was not kept.
+/// `path`: where the rest is; empty: it was not stored.
 void shorten(tool_result& result, std::size_t limit, const result_rest& rest, const std::string& path);
 
 }  // namespace cmcp

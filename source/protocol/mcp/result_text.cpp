@@ -2,7 +2,7 @@
 
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
-#include "text/built_path.hpp"
+#include "text/folder_names.hpp"
 #include "text/terminal_text.hpp"
 #include "text/words.hpp"
 
@@ -204,7 +204,7 @@ void add_long(std::string& text, std::string_view name, const json::value& value
         add_block(text, name, word(value));
 }
 
-// A list that is told in a way of its own.
+// A list that is written in a way of its own.
 bool has_own_line(std::string_view name, const json::value& value)
 {
     return (name == changed || name == installed) && is_list_of_words(value);

@@ -30,7 +30,7 @@ rpc_error unexpected(const running_request& request, const char* what)
 
 running_request::~running_request()
 {
-    place.leave();
+    registration.leave();
     if (reply) reply->request_ended();
 }
 

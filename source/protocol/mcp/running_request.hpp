@@ -43,19 +43,19 @@ public:
     std::shared_ptr<void> keeps;          ///< what must live as long as the request
     std::shared_ptr<message_sink> reply;  ///< null: nobody is answered
     request_life life;
-    request_register::place place;
+    request_register::registration registration;
     json::value id;
     jsonrpc::request_ids ids;
     std::string method;
     std::string target;            ///< the tool, prompt or resource that it names; empty: none
-    const caller* who = nullptr;   ///< null where it is not kept
+    const caller* who = nullptr;   ///< null where it is not stored
     call_facts facts;              ///< of a tool call
     bool may_become_task = false;  ///< the work of a call that another request waits for, as long as it is no task
     std::string task;              ///< the id of the task that the call has become; empty: none
     metrics::trace_parent trace;   ///< what `_meta.traceparent` says
     std::weak_ptr<running_request> worker;  ///< does the work, where that may become a task; empty: this does
     std::chrono::steady_clock::time_point began{};
-    bool told_as_running = false;  ///< in the audit
+    bool recorded_as_running = false;  ///< in the audit
 
 private:
     std::string ended_because_;

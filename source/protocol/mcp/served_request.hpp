@@ -25,7 +25,7 @@ public:
     bool is_program = false;                    ///< see peer
     bool passed_on = false;                     ///< see peer
     std::optional<tool_context> context;        ///< for tools and prompts; empty before the method runs
-    std::vector<std::int64_t> abandoned;        ///< ids of questions to the client that it need not answer any more
+    std::vector<std::int64_t> abandoned;        ///< ids of requests to the client that it need not answer any more
 };
 
 }  // namespace cmcp

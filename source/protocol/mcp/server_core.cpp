@@ -1,6 +1,7 @@
 #include "mcp/server_core.hpp"
 
 #include "async/task_group.hpp"
+#include "async/turns.hpp"
 #include "audit/sink.hpp"
 #include "mcp/call_by_name.hpp"
 #include "mcp/catalogue.hpp"
@@ -28,12 +29,12 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
         done = co_await run_request_to_end(request, std::move(work));
         if (!request->abandoned.empty()) {
             std::string why = "the request that asked has ended";
-            co_await take_back_questions(request->reply, request->abandoned, std::move(why));
+            co_await cancel_client_requests(request->reply, request->abandoned, std::move(why));
         }
         if (request->cancelled()) co_return;
         if (done.result) rules.complete(*request, *done.result);
     }
-    request->place.leave();
+    request->registration.leave();
     outgoing message;
     auto* const pool = offered.pool.lock().get();
     if (pool != nullptr && is_long_to_write(*request, done))
@@ -82,7 +83,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     std::weak_ptr<canceller> start_charged(jsonrpc::request incoming, peer from)
     {
         constexpr std::chrono::microseconds each(100), long_one(5000);
-        auto payer = !from.payer.empty() ? from.payer : from.client ? from.client->who.principal : from.principal;
+        const std::string payer = payer_of(from);
         const auto more = incoming.is_long ? long_one : each;
         const auto began = std::chrono::steady_clock::now();
         auto started = start(std::move(incoming), std::move(from), payer);
@@ -152,6 +153,7 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     task_view tasks;
     legacy_era legacy;
     stateless_era stateless;
+    turns batches;
     task_group running;
     std::vector<std::function<void(const caller&)>> session_end;
 };
@@ -199,11 +201,22 @@ void server_core::work_with(other_nodes& nodes) { self_->offered.nodes = &nodes;
 
 void server_core::keep_results(std::unique_ptr<result_keeper> keeper) { self_->offered.keeper = std::move(keeper); }
 
+void server_core::keep_calls(std::unique_ptr<kept_calls> sandboxes)
+{
+    self_->offered.named_calls.keep_with(std::move(sandboxes));
+}
+
 void server_core::add_prompt(std::unique_ptr<prompt> item) { self_->offered.prompts.push_back(std::move(item)); }
 
 void server_core::prompts_changed() { self_->list_changed("prompts"); }
 
 void server_core::list_changed_elsewhere(const std::string& list) { self_->tell_clients(list); }
+
+const std::string& payer_of(const peer& from)
+{
+    if (!from.payer.empty()) return from.payer;
+    return from.client ? from.client->who.principal : from.principal;
+}
 
 bool claims_stateless(const jsonrpc::message& incoming)
 {
@@ -224,6 +237,8 @@ std::weak_ptr<canceller> server_core::start(jsonrpc::message incoming, peer from
         take_response(*from.client, std::get<jsonrpc::response>(incoming));
     return {};
 }
+
+turns& server_core::batches() { return self_->batches; }
 
 void server_core::watch(std::weak_ptr<session> who) { self_->changes.watch(std::move(who)); }
 
@@ -284,28 +299,28 @@ bool server_core::end_call(const std::string& id, const std::string& why)
     return false;
 }
 
-// A subscription is answered when its listener has been told the last change.
+// A subscription is answered when the last change was sent to its listener.
 awaitable<bool> server_core::requests_ended(std::chrono::milliseconds limit)
 {
-    const auto kept = self_;
+    const auto self = self_;
     const auto until = std::chrono::steady_clock::now() + limit;
     const auto left = [until] {
         const auto time =
             std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         return std::max(time, std::chrono::milliseconds(0));
     };
-    bool ended = co_await kept->running.wait_idle(limit);
-    if (ended && kept->requests.size() != 0) {
-        co_await kept->changes.idle(left());
-        ended = co_await kept->running.wait_idle(left());
+    bool ended = co_await self->running.wait_idle(limit);
+    if (ended && self->requests.size() != 0) {
+        co_await self->changes.idle(left());
+        ended = co_await self->running.wait_idle(left());
     }
-    co_return ended && kept->requests.size() == 0;
+    co_return ended && self->requests.size() == 0;
 }
 
 awaitable<bool> server_core::tasks_ended(std::chrono::milliseconds limit)
 {
-    const auto kept = self_;
-    const bool ended = co_await kept->tasks.jobs().wait_idle(limit);
+    const auto self = self_;
+    const bool ended = co_await self->tasks.jobs().wait_idle(limit);
     co_return ended;
 }
 

@@ -7,6 +7,7 @@
 #include "mcp/call_history.hpp"
 #include "mcp/call_view.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/kept_calls.hpp"
 #include "mcp/message_sink.hpp"
 #include "mcp/prompt.hpp"
 #include "mcp/resource_provider.hpp"
@@ -26,6 +27,7 @@
 namespace cmcp {
 
 class blocking_pool;
+class turns;
 
 /// The names that the server has for itself.
 struct server_identity {
@@ -39,8 +41,15 @@ struct server_identity {
 /// one of the principal's quota.
 using call_beginning = std::function<awaitable<std::chrono::milliseconds>(const std::string& principal, bool counts)>;
 
-/// A call of a tool that changes something is about to be answered.
-using call_end = std::function<awaitable<>(const std::string& principal)>;
+struct ended_call {
+    std::string principal;
+    std::chrono::steady_clock::time_point began;
+    bool succeeded;
+};
+
+/// A call of a tool that changes something is about to be answered. False: it cannot be told as done, because what it
+/// has changed may be lost.
+using call_end = std::function<awaitable<bool>(const ended_call& call)>;
 
 struct core_limits {
     std::size_t requests_in_flight = 4096;
@@ -77,6 +86,9 @@ struct peer {
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 
+/// Whom the work for a message is charged to.
+const std::string& payer_of(const peer& from);
+
 /// Whether a message claims the stateless era: `_meta` holds io.modelcontextprotocol/protocolVersion.
 bool claims_stateless(const jsonrpc::message& incoming);
 
@@ -96,6 +108,7 @@ public:
     void add_resources(std::unique_ptr<resource_provider> provider);
     void work_with(other_nodes& nodes);                        ///< which outlive this
     void keep_results(std::unique_ptr<result_keeper> keeper);  ///< what they have no room for
+    void keep_calls(std::unique_ptr<kept_calls> sandboxes);    ///< those with an Idempotency-Key
     void add_prompt(std::unique_ptr<prompt> item);
     void prompts_changed();  ///< tells who asked to be told
 
@@ -103,14 +116,16 @@ public:
     /// of this one.
     void list_changed_elsewhere(const std::string& list);
 
-    /// Takes a message. A request runs by itself from here on: its notifications, its questions and at last its
-    /// response go into `from.reply`, which is told when the request is over. A cancelled request sends no response, as
-    /// the specification says. What is returned cancels the request; it is gone when the request has ended, and at once
-    /// for other messages, which are handled before this returns. `initialize` fills `session->who` and sets
-    /// `initialized`; before it only initialize and ping are answered.
+    /// Takes a message. A request runs by itself from here on: its notifications, its requests to the client and at
+    /// last its response go into `from.reply`, which is told when the request is over. A cancelled request sends no
+    /// response, as the specification says. What is returned cancels the request; it is gone when the request has
+    /// ended, and at once for other messages, which are handled before this returns. `initialize` fills `session->who`
+    /// and sets `initialized`; before it only initialize and ping are answered.
     std::weak_ptr<canceller> start(jsonrpc::message incoming, peer from);
 
-    /// Legacy sessions that are told of changes (list_changed, resources/updated); weak, forgotten when they are gone.
+    turns& batches();  ///< by who pays for them
+
+    /// Legacy sessions that hear of changes (list_changed, resources/updated); weak, forgotten when they are gone.
     void watch(std::weak_ptr<session> who);
 
     /// The part of an initialized session that another process needs to go on with it: its revision, client, log level

@@ -33,10 +33,10 @@ struct session {
 
     std::vector<running_request*> in_flight;  ///< requests that run
 
-    /// Our questions to the client that wait for their answer, by our id: called once with the whole response.
+    /// Our requests to the client that wait for their answer, by our id: called once with the whole response.
     std::unordered_map<std::int64_t, std::function<void(const json::object* result, const json::object* error)>>
-        questions;
-    std::int64_t next_question = 1;
+        open_requests;
+    std::int64_t next_request_id = 1;
 
     std::chrono::steady_clock::time_point last_used = std::chrono::steady_clock::now();
 

@@ -75,11 +75,11 @@ bool may_ask(std::string_view method)
     return method == "tools/call" || method == "prompts/get" || method == "resources/read";
 }
 
-void check_questions(const caller& who, const json::object& questions)
+void check_input_requests(const caller& who, const json::object& input_requests)
 {
-    for (const auto& member : questions) {
-        const auto& question = member.value().as_object();
-        require_capability(who, question.at("method").as_string(), optional_object(question, "params"));
+    for (const auto& member : input_requests) {
+        const auto& input_request = member.value().as_object();
+        require_capability(who, input_request.at("method").as_string(), optional_object(input_request, "params"));
     }
 }
 
@@ -219,7 +219,8 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
     return find_shared_method(request.method)(offered_, request);
 }
 
-// The node's answer is the client's, whatever it is: a task, or a question that the client answers with a new call.
+// The node's answer is the client's, whatever it is: a task, or an input request that the client answers with a new
+// call.
 awaitable<json::object> stateless_era::attempt_on(served_request& request, std::string node)
 {
     return call_elsewhere(offered_, request, std::move(node), request.params);
@@ -256,8 +257,8 @@ json::object stateless_era::task_of(stateless_request& request, const job_record
 awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)
 {
     auto& request = as_stateless(served);
-    check_questions(request.own, needed.input_requests);
-    auto answers = co_await request.channel->ask_in_place(needed.input_requests);
+    check_input_requests(request.own, needed.input_requests);
+    auto answers = co_await request.channel->ask_and_wait(needed.input_requests);
     if (!answers) co_return input_required_result(request, needed, request.channel->used(), states_);
     add_answers(request.context->input_responses, *answers);
     request.context->request_state = needed.request_state;

@@ -14,8 +14,8 @@ namespace cmcp {
 
 constexpr std::string_view listen_method = "subscriptions/listen";
 
-/// Revision 2026-07-28: every request stands for itself. A question ends its request. The call ends with it, unless it
-/// has become a task, or goes on in a job until the client's next attempt (request_io::ask_meanwhile).
+/// Revision 2026-07-28: every request stands for itself. An input request ends its request. The call ends with it,
+/// unless it has become a task, or goes on in a job until the client's next attempt (request_io::ask_meanwhile).
 class stateless_era final : public era {
 public:
     /// `secret`: as core_limits::shared_secret.
@@ -31,8 +31,8 @@ public:
     awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
     void complete(const served_request& request, json::object& result) const override;
 
-    /// subscriptions/listen, which waits for hours: nothing of its request is kept meanwhile. `answers` sends the
-    /// response. Throws rpc_error when the register refuses it.
+    /// subscriptions/listen, which waits for hours: nothing of its request stays in memory meanwhile. `answers` sends
+    /// the response. Throws rpc_error when the register refuses it.
     std::shared_ptr<canceller> listen(served_request& request, request_register& requests, task_group& answers,
                                       std::shared_ptr<session> from);
 

@@ -2,6 +2,7 @@
 #include "async/blocking_pool.hpp"
 #include "async/sized_work.hpp"
 #include "identity/quotas.hpp"
+#include "jsonrpc/canonical_json.hpp"
 #include "jsonrpc/json_reader.hpp"
 #include "jsonrpc/json_size.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -13,6 +14,7 @@
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
+#include "mcp/reserved_names.hpp"
 #include "mcp/result_budget.hpp"
 #include "metrics/registry.hpp"
 #include "text/utf8_text.hpp"
@@ -63,7 +65,7 @@ void tell_ignored(tool_result& result, const std::vector<std::string>& names)
     if (result.content.empty() || !result.structured.empty()) result.structured["ignored_arguments"] = std::move(shown);
 }
 
-// A result on its way to what its caller is sent. What there is no room for is kept in between, where it can be.
+// A result on its way to what its caller is sent. What there is no room for is stored in between, where it can be.
 class finishing {
 public:
     finishing(tool_result result, std::size_t limit, const caller& who, result_format format, result_reader reader)
@@ -77,7 +79,7 @@ public:
     std::string take_rest() { return std::exchange(rest_.text, {}); }
     bool has_rest() const { return !rest_.text.empty(); }
 
-    /// `path`: where the rest is kept; empty: nowhere.
+    /// `path`: where the rest is stored; empty: nowhere.
     void describe(const std::string& path)
     {
         if (rest_.needed) shorten(result_, limit_, rest_, path);
@@ -120,11 +122,11 @@ awaitable<json::object> described_by_pool(catalogue& offered, served_request& ca
                                           std::shared_ptr<finishing> result)
 {
     const std::string principal = call.who->principal;
-    auto look = [result, keeps = offered.keeper != nullptr] {
+    auto measure = [result, keeps = offered.keeper != nullptr] {
         result->measure();
         if (!keeps || !result->has_rest()) result->describe(std::string());
     };
-    co_await pool.run(principal, std::move(look));
+    co_await pool.run(principal, std::move(measure));
     if (offered.keeper != nullptr && result->has_rest()) {
         auto path = co_await offered.keeper->keep(*call.who, result->take_rest());
         auto describe = [result, path = std::move(path)] { result->describe(path); };
@@ -146,8 +148,8 @@ awaitable<tool_result> shortened(catalogue& offered, caller who, tool_result res
     co_return result;
 }
 
-// The model is told in the result, because a client may take an error of the protocol for the end of the server.
-tool_result told_to_wait(std::chrono::milliseconds wait)
+// The model reads it in the result, because a client may take an error of the protocol for the end of the server.
+tool_result rate_limited(std::chrono::milliseconds wait)
 {
     auto result = tool_failure(quotas::refusal_of_call(wait));
     result.structured["error_type"] = "RateLimited";
@@ -319,9 +321,65 @@ awaitable<json::object> sent_to_caller(catalogue& offered, served_request& call,
     co_return described;
 }
 
+namespace {
+
+// Long arguments are not read for it.
+std::string request_text(const served_request& call)
+{
+    auto digest = call.is_long ? call.digest : jsonrpc::canonical_digest(object_of(call.params, "arguments"));
+    return text_of(call.params, "name") + " " + std::move(digest);
+}
+
+// The keys of a program are not those of the caller whose sandbox it runs in.
+named_call named_by(const served_request& call, std::string key)
+{
+    named_call named{call.who->principal, std::move(key), request_text(call)};
+    if (call.who->code) named.principal += "\n" + call.who->code->sandbox;
+    return named;
+}
+
+// What the call is answered without being run. Nothing: it is to run, and `run` is it.
+awaitable<std::optional<json::object>> begin_named(catalogue& offered, served_request& call,
+                                                   const tool_definition& called, std::string sandbox_id,
+                                                   named_call named, std::optional<idempotent_calls::running>& run)
+{
+    std::optional<json::object> answer;
+    auto& calls = offered.named_calls;
+    if (calls.sandboxes() != nullptr) {
+        auto place = co_await calls.sandboxes()->place_of(*call.who, std::move(sandbox_id), called.about);
+        if (place.refusal) {
+            call.facts.note_result(*place.refusal);
+            answer = describe_tool_result(std::move(*place.refusal), *call.who, offered.format);
+            co_return answer;
+        }
+        named.sandbox = std::move(place.sandbox);
+    }
+    answer = co_await calls.find(named);
+    if (answer) co_return answer;
+    run.emplace(calls, std::move(named));
+    answer = co_await run->begin();
+    if (answer) run.reset();
+    co_return answer;
+}
+
+tool_result cut_off_meanwhile()
+{
+    auto result = tool_failure(
+        "This server lost touch with its cluster while the call ran, and another one may have the sandbox as it was "
+        "before. Look at what the call changes before you call again.");
+    result.structured["may_have_run"] = true;
+    result.structured["error_type"] = "NodeCutOff";
+    return result;
+}
+
+}  // namespace
+
 awaitable<json::object> call_tool(catalogue& offered, served_request& call)
 {
     auto& facts = call.facts;
+    std::optional<named_call> named;
+    if (auto key = text_of(object_of(call.params, "_meta"), reserved_name::idempotency_key); !key.empty())
+        named = named_by(call, std::move(key));
     const auto name = required_string(call.params, "name");
     auto& wanted = known_tool(offered, name, call.who->code != nullptr);
     check_task_use(wanted.definition(), call);
@@ -331,7 +389,7 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     auto wait = no_wait;
     if (offered.begin_call) wait = co_await offered.begin_call(call.who->principal, !call.passed_on);
     if (wait != no_wait) {
-        auto refused = told_to_wait(wait);
+        auto refused = rate_limited(wait);
         facts.note_result(refused);
         co_return describe_tool_result(std::move(refused), *call.who, offered.format);
     }
@@ -356,19 +414,33 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         facts.refused = true;
         co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
     }
+    std::optional<idempotent_calls::running> run;
+    if (named) {
+        std::string sandbox_id = text_of(arguments, "sandbox_id");
+        auto answer =
+            co_await begin_named(offered, call, wanted.definition(), std::move(sandbox_id), *std::move(named), run);
+        if (answer) co_return *std::move(answer);
+    }
     tool_figures figures(offered.history, call.who->principal, name);
     const auto limit = result_limit_of(wanted.definition(), arguments, offered.results);
     call.context->result_limit = limit;
     call.context->pool = offered.pool.lock().get();
     call.context->reads_jobs = reads_jobs(offered, call);
     call.context->is_program = call.is_program;
-    if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_told);
+    if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_listed);
+    if (run) run->began = true;
+    const auto began = std::chrono::steady_clock::now();
     auto result = co_await result_of(wanted, call, std::move(arguments));
     const auto& list = wanted.definition().gathers;
     const bool has_others =
         offered.nodes != nullptr && !call.passed_on && (!call.who->code || call.who->code->sandboxes);
     if (has_others && !list.member.empty() && !result.is_error) co_await gather(offered, call, list, result);
-    if (offered.end_call && !wanted.definition().annotations.read_only) co_await offered.end_call(call.who->principal);
+    bool stands = true;
+    if (offered.end_call && !wanted.definition().annotations.read_only) {
+        const ended_call ended{call.who->principal, began, !result.is_error};
+        stands = co_await offered.end_call(ended);
+    }
+    if (!stands) result = cut_off_meanwhile();
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
@@ -376,6 +448,10 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
     });
     auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
+    if (run && stands) {
+        json::object kept(sent, json::storage_ptr());
+        co_await run->keep(std::move(kept));
+    }
     co_return sent;
 }
 

@@ -16,7 +16,7 @@ class loop_delay {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Throws std::system_error when there is no descriptor. `seen`: told of each measurement.
+    /// Throws std::system_error when there is no descriptor. `seen`: called with each measurement.
     loop_delay(asio::any_io_executor executor, std::function<void(clock::duration)> seen);
 
     awaitable<> watch();  ///< until cancelled

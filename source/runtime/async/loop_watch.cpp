@@ -23,13 +23,13 @@ constexpr std::size_t most_frames = 24;
 constexpr std::size_t frames_of_signal = 2;  // the handler, and what the kernel returns through
 
 // Noted by the signal handler, which runs on the thread that reads it.
-struct noted_place {
+struct noted_stack {
     std::array<void*, most_frames> frames;
     int count = 0;
 };
 
 thread_local loop_watch* the_watch = nullptr;
-thread_local noted_place noted;
+thread_local noted_stack noted;
 
 std::chrono::nanoseconds thread_time()
 {
@@ -39,7 +39,7 @@ std::chrono::nanoseconds thread_time()
 }
 
 // backtrace() reads tables of the program without a lock or an allocation, once its library is loaded.
-void note_place(int)
+void note_stack(int)
 {
     const auto& steps = loop_steps::of_thread();
     if (the_watch == nullptr || steps.depth == 0 || noted.count != 0) return;
@@ -103,7 +103,7 @@ void loop_watch::start_timer()
     std::array<void*, 1> first{};
     ::backtrace(first.data(), 1);
     struct sigaction action {};
-    action.sa_handler = note_place;
+    action.sa_handler = note_stack;
     action.sa_flags = SA_RESTART;
     ::sigemptyset(&action.sa_mask);
     if (::sigaction(SIGPROF, &action, nullptr) != 0) return;

@@ -29,7 +29,7 @@ public:
 
     static constexpr std::chrono::milliseconds limit{5};
 
-    /// `seen`: told of each step above the limit at its end, on this thread. Must not throw.
+    /// `seen`: called for each step above the limit at its end, on this thread. Must not throw.
     explicit loop_watch(std::function<void(const step_figures&)> seen);
     loop_watch(const loop_watch&) = delete;
     loop_watch& operator=(const loop_watch&) = delete;

@@ -22,8 +22,10 @@ awaitable<std::invoke_result_t<F&>> by_size(blocking_pool& pool, std::string pri
 {
     using result = std::invoke_result_t<F&>;
     if (bytes <= most_on_loop) co_return work();
-    const auto kept = std::make_shared<F>(std::move(work));
-    sliced_work<result> whole_work = [kept](slice_end) { return std::optional<result>(std::in_place, (*kept)()); };
+    const auto shared_work = std::make_shared<F>(std::move(work));
+    sliced_work<result> whole_work = [shared_work](slice_end) {
+        return std::optional<result>(std::in_place, (*shared_work)());
+    };
     auto value = co_await pool.run_long(std::move(principal), std::move(whole_work));
     co_return value;
 }

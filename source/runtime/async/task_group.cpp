@@ -98,14 +98,14 @@ std::size_t task_group::size() const { return state_->children.size(); }
 
 awaitable<bool> task_group::wait_idle(std::chrono::milliseconds limit)
 {
-    auto kept = state_;
+    auto state = state_;
     const auto until = event::clock::now() + limit;
     // A child may be spawned between the end of the last one and the wake-up.
-    while (!kept->children.empty()) {
-        const bool notified = co_await kept->idle.wait(until);
+    while (!state->children.empty()) {
+        const bool notified = co_await state->idle.wait(until);
         if (!notified) break;
     }
-    co_return kept->children.empty();
+    co_return state->children.empty();
 }
 
 }  // namespace cmcp

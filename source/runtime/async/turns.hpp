@@ -13,7 +13,7 @@ namespace cmcp {
 /// has it, may end after this.
 class turns {
     struct queue {
-        bool taken = false;
+        bool is_held = false;
         event freed;
     };
 
@@ -21,13 +21,13 @@ public:
     /// The right to work, as long as it lives.
     class turn {
     public:
-        explicit turn(std::shared_ptr<queue> of) : of_(std::move(of)) { of_->taken = true; }
+        explicit turn(std::shared_ptr<queue> of) : of_(std::move(of)) { of_->is_held = true; }
         turn(turn&&) noexcept = default;
         turn& operator=(turn&&) = delete;
         ~turn()
         {
             if (!of_) return;
-            of_->taken = false;
+            of_->is_held = false;
             of_->freed.notify();
         }
 
@@ -41,7 +41,7 @@ public:
         auto& known = queues_[name];
         if (!known) known = std::make_shared<queue>();
         const auto of = known;
-        while (of->taken) co_await of->freed.wait();
+        while (of->is_held) co_await of->freed.wait();
         co_return turn(of);
     }
 

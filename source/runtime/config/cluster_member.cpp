@@ -4,8 +4,6 @@
 #include "text/number.hpp"
 
 #include <algorithm>
-#include <set>
-#include <stdexcept>
 
 namespace cmcp {
 
@@ -13,11 +11,6 @@ namespace {
 
 constexpr std::size_t longest_name = 24;  // of a shown port's origin a label of DNS holds it, too
 constexpr std::size_t longest_host = 253;
-
-bool is_name(std::string_view text)
-{
-    return !text.empty() && text.size() <= longest_name && handle_maker::cleaned(text) == text;
-}
 
 bool is_host(std::string_view text)
 {
@@ -31,6 +24,11 @@ bool is_host(std::string_view text)
 
 }  // namespace
 
+bool is_member_name(std::string_view text)
+{
+    return !text.empty() && text.size() <= longest_name && handle_maker::cleaned(text) == text;
+}
+
 std::optional<std::pair<std::string, std::uint16_t>> read_host_and_port(std::string_view text)
 {
     const auto colon = text.rfind(':');
@@ -42,23 +40,6 @@ std::optional<std::pair<std::string, std::uint16_t>> read_host_and_port(std::str
     const bool ambiguous = !bracketed && host.find(':') != std::string_view::npos;
     if (!port || *port == 0 || *port > 65'535 || ambiguous || !is_host(host)) return std::nullopt;
     return std::pair(std::string(host), static_cast<std::uint16_t>(*port));
-}
-
-std::vector<cluster_member> read_members(const std::vector<std::string>& words)
-{
-    std::vector<cluster_member> members;
-    std::set<std::string> names;
-    for (const auto& word : words) {
-        const auto equals = std::min(word.find('='), word.size());
-        std::string name = word.substr(0, equals);
-        const auto place = read_host_and_port(std::string_view(word).substr(std::min(equals + 1, word.size())));
-        if (!is_name(name) || !place || !names.insert(name).second)
-            throw std::invalid_argument(
-                "name=host:port for each server, separated by commas, with different names of at most 24 of a-z, 0-9 "
-                "and '-'");
-        members.push_back({std::move(name), place->first, place->second});
-    }
-    return members;
 }
 
 }  // namespace cmcp

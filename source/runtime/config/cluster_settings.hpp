@@ -12,6 +12,8 @@ struct cluster_settings : setting_types {
 #include "config/lists/cluster.hpp"
 #undef SETTING
 #undef TOPIC
+
+    milliseconds cluster_confirm{250};  ///< the last answer of etcd may be so old when a call begins
 };
 
 }  // namespace cmcp

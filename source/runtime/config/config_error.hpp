@@ -4,7 +4,7 @@
 
 namespace cmcp {
 
-/// The configuration cannot be used; what() is one sentence for the user that names key, value, place and what is
+/// The configuration cannot be used; what() is one sentence for the user that names key, value, position and what is
 /// allowed.
 struct config_error : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -12,6 +12,11 @@ struct execution_settings : setting_types {
 #include "config/lists/execution.hpp"
 #undef SETTING
 #undef TOPIC
+
+    std::uint64_t output_hard_limit = 64u << 20;  ///< output of a stream that ends a run
+    std::size_t max_jobs = 0;                     ///< runs in the background at once; 0: as many as others
+    std::size_t python_zygote_waiting = 2;        ///< as SANDBOX_WAITING
+    std::size_t python_zygote_runs = 1000;        ///< clones that one loaded interpreter makes at most
 };
 
 }  // namespace cmcp

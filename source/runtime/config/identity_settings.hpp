@@ -13,6 +13,9 @@ struct identity_settings : setting_types {
 #undef SETTING
 #undef TOPIC
 
+    /// What a login at /ui asks for.
+    std::string auth_ui_scopes = "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web mcp:admin";
+
     /// Whether requests need credentials that say who asks.
     bool callers_have_names() const
     {

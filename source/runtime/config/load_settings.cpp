@@ -1,9 +1,11 @@
 #include "config/load_settings.hpp"
 
+#include "config/former_settings.hpp"
 #include "config/setting.hpp"
 #include "config/setting_kinds.hpp"
 #include "config/setting_rules.hpp"
 #include "posix/unique_fd.hpp"
+#include "text/words.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <system_error>
 
 extern char** environ;
@@ -74,12 +77,46 @@ std::string about_unknown(const std::string& name)
     return "is no known setting; the nearest is " + std::string(nearest_setting(name));
 }
 
-void apply(loaded_settings& into, const assignments& items, finder find)
+struct loading : loaded_settings {
+    std::map<std::string_view, assignment> former_limits;  // by limit of a principal
+};
+
+void take_former(loading& into, const former_setting& former, const assignment& item)
+{
+    const std::string name = std::string(former.name) + " (" + item.origin + ") ", now(former.now);
+    if (former.is_refused) throw config_error(name + now);
+    if (former.quota.empty()) {
+        into.warnings.push_back(name + "has no effect any more: " + now);
+    } else {
+        into.warnings.push_back(name + "is AUTH_QUOTAS=*:" + std::string(former.quota) + "=" + item.value +
+                                " now: write that in its place");
+        into.former_limits.insert_or_assign(former.quota, item);
+    }
+}
+
+// Without them callers might have more than the operator allowed. AUTH_QUOTAS goes before them.
+void apply_former_limits(loading& into)
+{
+    for (const auto& [limit, item] : into.former_limits) {
+        auto words = into.values.auth_quotas;
+        const std::string begin = "*:" + std::string(limit) + "=";
+        if (std::ranges::any_of(words, [&](const auto& word) { return word.starts_with(begin); })) continue;
+        words.push_back(begin + item.value);
+        set(into, *find_setting("AUTH_QUOTAS"), {"AUTH_QUOTAS", joined(words, ","), item.origin});
+    }
+}
+
+void apply(loading& into, const assignments& items, finder find)
 {
     for (const auto& item : items) {
         const auto* entry = find(item.key);
-        if (!entry) throw config_error(item.key + " (" + item.origin + ") " + about_unknown(item.key));
-        set(into, *entry, item);
+        const auto* former = entry ? nullptr : find_former_setting(item.key);
+        if (former)
+            take_former(into, *former, item);
+        else if (entry)
+            set(into, *entry, item);
+        else
+            throw config_error(item.key + " (" + item.origin + ") " + about_unknown(item.key));
     }
 }
 
@@ -98,23 +135,25 @@ bool starts_with_any(std::string_view name, const auto& prefixes)
 }
 
 // A variable that looks like a setting but is none is most often a typing error.
-std::vector<std::string> warnings_of_unknown(const environment& variables)
+void warn_of_unknown(loaded_settings& into, const environment& variables)
 {
-    std::vector<std::string> sentences;
     for (const auto& [name, value] : variables) {
-        if (!starts_with_any(name, our_prefixes) || starts_with_any(name, of_others) || find_setting(name)) continue;
-        sentences.push_back("the environment variable " + name + " does nothing: it " + about_unknown(name));
+        if (!starts_with_any(name, our_prefixes) || starts_with_any(name, of_others)) continue;
+        if (find_setting(name) || find_former_setting(name)) continue;
+        into.warnings.push_back("the environment variable " + name + " does nothing: it " + about_unknown(name));
     }
-    return sentences;
 }
 
-void apply_environment(loaded_settings& into, const environment& variables)
+void apply_environment(loading& into, const environment& variables)
 {
     for (const auto& entry : setting_table()) {
         const auto item = variables.find(entry.name);
         if (item != variables.end()) set(into, entry, {item->first, item->second, "environment"});
     }
-    into.warnings = warnings_of_unknown(variables);
+    for (const auto& former : former_settings())
+        if (auto value = variable(variables, former.name); !value.empty())
+            take_former(into, former, {std::string(former.name), std::move(value), "environment"});
+    warn_of_unknown(into, variables);
 }
 
 struct file_choice {
@@ -146,7 +185,7 @@ fs::path env_of(const settings_sources& from)
     return choose_file(from, {from.env_file, "CONTAINER_MCP_ENV", "volume/config/custom.env", "custom.env"});
 }
 
-void apply_toml(loaded_settings& into, const fs::path& file, const environment& variables)
+void apply_toml(loading& into, const fs::path& file, const environment& variables)
 {
     const std::string text = read_file(file);
     apply(into, parse_toml_file(text, file.string()), find_toml_setting);
@@ -155,7 +194,7 @@ void apply_toml(loaded_settings& into, const fs::path& file, const environment& 
     into.secret_variables = std::move(upstreams.secret_variables);
 }
 
-void apply_files(loaded_settings& into, const settings_sources& from)
+void apply_files(loading& into, const settings_sources& from)
 {
     const auto toml = toml_of(from);
     if (!toml.empty()) apply_toml(into, toml, from.variables);
@@ -181,12 +220,25 @@ void check_timeouts(loaded_settings& into, const char* name, std::chrono::millis
                        ") is not allowed: it must not exceed " + max_name + "=" + kinds::printed(limit));
 }
 
+// What nobody sets alone.
+void derive(settings& config)
+{
+    config.body_timeout = config.write_timeout = config.http_timeout;
+    config.header_timeout = std::min(config.http_timeout, config.header_timeout);
+    config.idle_timeout = std::max(4 * config.http_timeout, config.idle_timeout);
+    config.max_sessions_per_address = std::max<std::size_t>(1, config.max_sessions / 2);
+    config.max_kernels = config.max_shells = config.max_live_sandboxes;
+    config.preview_ttl = config.link_ttl;
+    config.python_zygote_waiting = config.sandbox_waiting;
+}
+
 void apply_rules(loaded_settings& into)
 {
     auto& config = into.values;
     check_timeouts(into, "BASH", &settings::bash_timeout_default, &settings::bash_timeout_max);
     check_timeouts(into, "PYTHON", &settings::python_timeout_default, &settings::python_timeout_max);
     check_together(config);
+    derive(config);
     if (!config.debug) return;
     config.log_level = "DEBUG";
     into.origins.insert_or_assign("LOG_LEVEL", "DEBUG=true");
@@ -198,7 +250,7 @@ void choose_sandbox_root(loaded_settings& into, const environment& variables)
     into.values.sandbox_root = user_folder(variables, "XDG_DATA_HOME", ".local/share");
     if (into.values.sandbox_root.empty()) {
         throw config_error(
-            "there is no folder for the workspaces because HOME is not set: set SANDBOX_ROOT to an absolute path");
+            "there is no folder for the sandboxes because HOME is not set: set SANDBOX_ROOT to an absolute path");
     }
 }
 
@@ -220,10 +272,11 @@ void try_to_write(const fs::path& root)
 
 loaded_settings load_settings(const settings_sources& from)
 {
-    loaded_settings loaded;
+    loading loaded;
     apply_files(loaded, from);
     apply_environment(loaded, from.variables);
     apply(loaded, from.command_line, find_setting);
+    apply_former_limits(loaded);
     choose_sandbox_root(loaded, from.variables);
     apply_rules(loaded);
     return loaded;

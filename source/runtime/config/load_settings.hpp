@@ -46,11 +46,11 @@ upstream_list parse_upstreams(std::string_view text, std::string_view name, cons
 struct settings_sources {
     assignments command_line;
     environment variables;
-    std::optional<std::filesystem::path> env_file;  ///< must exist; nothing: CONTAINER_MCP_ENV, then the usual places
+    std::optional<std::filesystem::path> env_file;  ///< must exist; nothing: CONTAINER_MCP_ENV, then the usual files
     std::optional<std::filesystem::path>
-        toml_file;  ///< must exist; nothing: CONTAINER_MCP_CONFIG, then the usual places
+        toml_file;  ///< must exist; nothing: CONTAINER_MCP_CONFIG, then the usual files
 
-    /// The usual places are volume/config/custom.env and config.toml in the working folder. A program that a client
+    /// The usual files are volume/config/custom.env and config.toml in the working folder. A program that a client
     /// starts in some project's folder must not obey the files that lie there: it looks in
     /// $XDG_CONFIG_HOME/container-mcp (~/.config/container-mcp) instead.
     bool trust_working_folder = true;

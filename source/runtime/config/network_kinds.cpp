@@ -1,5 +1,6 @@
 #include "config/cluster_member.hpp"
-#include "config/directory_address.hpp"
+#include "config/etcd_endpoint.hpp"
+#include "config/labels.hpp"
 #include "config/networks.hpp"
 #include "config/setting_kinds.hpp"
 #include "config/setting_text.hpp"
@@ -173,14 +174,17 @@ setting_types::words network_list(std::string_view text)
     return words;
 }
 
-setting_types::words member_list(std::string_view text)
+setting_types::words etcd_urls(std::string_view text)
 {
     auto words = word_list(text);
-    try {
-        read_members(words);
-    } catch (const std::invalid_argument& wrong) {
-        throw bad_value(wrong.what());
+    std::size_t secure = 0;
+    for (const auto& word : words) {
+        const auto endpoint = etcd_endpoint::read(word);
+        if (!endpoint)
+            throw bad_value("https://host:2379 for each member of etcd, separated by commas, or http:// without TLS");
+        if (endpoint->secure) ++secure;
     }
+    if (secure != 0 && secure != words.size()) throw bad_value("addresses that all begin with https://, or none");
     return words;
 }
 
@@ -191,13 +195,13 @@ std::string member_address(std::string_view text)
     return address;
 }
 
-std::string directory_url(std::string_view text)
+setting_types::words label_list(std::string_view text)
 {
-    std::string address = bare(text);
-    if (!address.empty() && !directory_address::read(address))
+    auto words = word_list(text);
+    if (!read_labels(words))
         throw bad_value(
-            "redis://host:port, with name:password@ before the host where it asks for them, or rediss:// for TLS");
-    return address;
+            "name=value, separated by commas, as gpu=a100,zone=b: each name once, of letters, digits and . _ -");
+    return words;
 }
 
 std::string store_url(std::string_view text)

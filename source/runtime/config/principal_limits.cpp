@@ -20,19 +20,19 @@ constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t most_of_any = 1u << 30;
 
 constexpr std::array<limit_name, 11> names{{
-    {"calls", &limits::calls, 1, "MCP_CALLS_PER_MINUTE", true,
+    {"calls", &limits::calls, 1, "AUTH_QUOTAS=*:calls", true,
      "calls a minute, of tools, cells, uploads and shells; 0: any number"},
-    {"runs", &limits::runs, 1, "SANDBOX_MAX_RUNS_PER_CALLER", true, "runs at once; 0: all places but one"},
-    {"jobs", &limits::jobs, 1, "SANDBOX_JOBS_PER_CALLER", false, "runs in the background, those that wait included"},
-    {"tasks", &limits::tasks, 1, "MCP_MAX_TASKS_PER_CALLER", false, "tasks that are kept"},
-    {"sandboxes", &limits::sandboxes, 1, "SANDBOX_MAX_PER_CALLER", false, "sandboxes beside its default one"},
-    {"kernels", &limits::kernels, 1, "SANDBOX_KERNELS_PER_CALLER", false, "Python kernels that live"},
-    {"shells", &limits::shells, 1, "SANDBOX_SHELLS_PER_CALLER", false, "shells that are open"},
-    {"sessions", &limits::sessions, 1, "MCP_MAX_SESSIONS_PER_CALLER", false, "sessions of the older revisions"},
+    {"runs", &limits::runs, 1, "AUTH_QUOTAS=*:runs", true, "runs at once; 0: all slots but one"},
+    {"jobs", &limits::jobs, 1, "AUTH_QUOTAS=*:jobs", false, "runs in the background, those that wait included"},
+    {"tasks", &limits::tasks, 1, "AUTH_QUOTAS=*:tasks", false, "tasks that are kept"},
+    {"sandboxes", &limits::sandboxes, 1, "AUTH_QUOTAS=*:sandboxes", false, "sandboxes beside its default one"},
+    {"kernels", &limits::kernels, 1, "AUTH_QUOTAS=*:kernels", false, "Python kernels that live"},
+    {"shells", &limits::shells, 1, "AUTH_QUOTAS=*:shells", false, "shells that are open"},
+    {"sessions", &limits::sessions, 1, "AUTH_QUOTAS=*:sessions", false, "sessions of the older revisions"},
     {"disk", &limits::disk, mebibyte, "SANDBOX_DISK_QUOTA", false, "MiB of all its sandboxes"},
     {"workspace", &limits::workspace, mebibyte, "SANDBOX_WORKSPACE_MAX_MB", true,
      "MiB of its default sandbox; 0: any number"},
-    {"network", &limits::network, mebibyte, "SANDBOX_NETWORK_MB_PER_HOUR", true,
+    {"network", &limits::network, mebibyte, "AUTH_QUOTAS=*:network", true,
      "MiB that its sandboxes receive and send in an hour; 0: any number"},
 }};
 
@@ -61,17 +61,15 @@ const limit_name& name_of(std::uint64_t principal_limits::*member)
 principal_limits limits_from(const settings& config)
 {
     limits all;
-    all.calls = config.calls_per_minute;
-    all.runs = config.max_runs_per_caller;
-    all.jobs = config.jobs_per_caller;
-    all.tasks = config.max_tasks_per_caller;
-    all.sandboxes = config.sandbox_max_per_caller;
-    all.kernels = config.kernels_per_caller;
-    all.shells = config.shells_per_caller;
-    all.sessions = config.max_sessions_per_caller;
+    all.jobs = 32;
+    all.tasks = 1024;
+    all.sandboxes = 1000;
+    all.kernels = 32;
+    all.shells = 16;
+    all.sessions = 20'000;
     all.disk = config.sandbox_disk_quota;
     all.workspace = config.workspace_max_size;
-    all.network = config.sandbox_network_bytes_per_hour;
+    apply_named(all, config, "*");
     return all;
 }
 

@@ -64,7 +64,7 @@ assignment parse_line(std::string_view line, const std::string& where)
 
 using toml_value = std::pair<toml::source_index, assignment>;  // with its line
 
-std::string place(std::string_view name, const toml::source_region& source)
+std::string location(std::string_view name, const toml::source_region& source)
 {
     return std::string(name) + ":" + std::to_string(source.begin.line);
 }
@@ -105,7 +105,7 @@ void collect(const toml::table& table, const std::string& path, std::string_view
             collect(*inner, full + ".", name, into);
             continue;
         }
-        const std::string where = place(name, node.source());
+        const std::string where = location(name, node.source());
         const auto* list = node.as_array();
         into.push_back(
             {node.source().begin.line, {full, list ? list_text(*list, where) : plain_text(node, where), where}});
@@ -136,7 +136,7 @@ assignments parse_toml_file(std::string_view text, std::string_view name)
     try {
         collect(toml::parse(text, name), {}, name, items);
     } catch (const toml::parse_error& e) {
-        throw config_error(place(name, e.source()) + ": " + std::string(e.description()));
+        throw config_error(location(name, e.source()) + ": " + std::string(e.description()));
     }
     std::ranges::stable_sort(items, {}, &toml_value::first);
     assignments ordered;

@@ -61,9 +61,9 @@ setting_types::words host_list(std::string_view text);    ///< the same; no sche
 setting_types::words origin_list(std::string_view text);  ///< origins as browsers send them, or *
 setting_types::words image_list(std::string_view text);   ///< the same; `=native` may follow a name
 setting_types::words network_list(std::string_view text);  ///< addresses, networks as 10.0.0.0/8, `unix`
-setting_types::words member_list(std::string_view text);   ///< name=host:port, each name once
+setting_types::words etcd_urls(std::string_view text);     ///< as etcd_endpoint.hpp reads them, all secure or none
 std::string member_address(std::string_view text);         ///< empty, or host:port
-std::string directory_url(std::string_view text);          ///< empty, or as directory_address.hpp reads it
+setting_types::words label_list(std::string_view text);    ///< name=value, each name once
 std::string store_url(std::string_view text);              ///< empty, or as store_address.hpp reads it
 std::string region_name(std::string_view text);            ///< letters, digits, - and _
 std::string encryption_key(std::string_view text);         ///< empty, or 64 hexadecimal digits

@@ -27,27 +27,29 @@ void check_tls(const settings& config)
         throw config_error("TLS_CLIENT_CA does nothing without TLS_CLIENT_AUTH: set that to accept or require");
 }
 
-void need(const settings& config, bool is_there, const std::string& what)
+bool is_everywhere(const std::string& address)
 {
-    if (!is_there) throw config_error("CLUSTER_MEMBERS=" + kinds::printed(config.cluster_members) + " needs " + what);
+    return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
 }
 
 void check_cluster(const settings& config)
 {
-    if (config.cluster_members.empty() && !config.cluster_directory.empty())
-        throw config_error(
-            "CLUSTER_DIRECTORY needs CLUSTER_MEMBERS: name there all servers that share it, or leave it empty");
-    if (config.cluster_members.empty()) return;
-    const auto members = read_members(config.cluster_members);
-    const auto own = [&config](const cluster_member& each) { return each.name == config.sandbox_node; };
-    need(config, std::any_of(members.begin(), members.end(), own),
-         "SANDBOX_NODE: set it to the one of these names that is this server's");
-    need(config, !config.cluster_cert.empty() && !config.cluster_key.empty() && !config.cluster_ca.empty(),
-         "CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA, because members know each other by certificates alone");
-    need(
-        config, !config.link_key.empty(),
-        "SANDBOX_LINK_KEY: set it to the same random text on all members, because each of them checks what another has "
-        "signed");
+    if (config.cluster_etcd.empty()) return;
+    const auto need = [&config](bool is_there, const std::string& what) {
+        if (!is_there) throw config_error("CLUSTER_ETCD=" + kinds::printed(config.cluster_etcd) + " needs " + what);
+    };
+    need(is_member_name(config.sandbox_node),
+         "SANDBOX_NODE: a name of at most 24 of a-z, 0-9 and '-' that no other server has");
+    need(!config.cluster_listen.empty(), "CLUSTER_LISTEN: set it to host:port for the other servers");
+    need(!config.cluster_advertise.empty() || !is_everywhere(config.cluster_listen),
+         "CLUSTER_ADVERTISE: set it to the host:port where the other servers reach this one");
+    need(!config.cluster_cert.empty() && !config.cluster_key.empty() && !config.cluster_ca.empty(),
+         "CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA, because servers know each other by certificates alone");
+    need(!config.link_key.empty(),
+         "SANDBOX_LINK_KEY: set it to the same random text on all servers, because each of them checks what another "
+         "has signed");
+    need(config.cluster_etcd_user.empty() == config.cluster_etcd_password.empty(),
+         "both CLUSTER_ETCD_USER and CLUSTER_ETCD_PASSWORD, or none of them");
 }
 
 void check_store(const settings& config)

@@ -63,14 +63,14 @@ public:
     upstream_entry read(const toml::node& node);
 
 private:
-    std::string place(const toml::node& at) const
+    std::string location(const toml::node& at) const
     {
         return std::string(file_) + ":" + std::to_string(at.source().begin.line);
     }
     [[noreturn]] void refuse(std::string_view member, const toml::node& at, std::string_view must) const
     {
         throw config_error("upstream." + entry_.name + (member.empty() ? "" : "." + std::string(member)) + " (" +
-                           place(at) + ") is not allowed: it must be " + std::string(must));
+                           location(at) + ") is not allowed: it must be " + std::string(must));
     }
     void take(std::string_view member, const toml::node& value);
     void check_together(const toml::table& table) const;
@@ -94,7 +94,7 @@ upstream_entry upstream_reader::read(const toml::node& node)
     const auto* table = node.as_table();
     if (table == nullptr || !is_upstream_name(entry_.name))
         refuse({}, node, "a table [upstream.NAME] with a NAME of a-z, 0-9 and _ that begins with a letter, at most 32");
-    entry_.origin = place(node);
+    entry_.origin = location(node);
     for (const auto& [key, value] : *table) take(std::string_view(key), value);
     check_together(*table);
     return std::move(entry_);
@@ -123,7 +123,7 @@ void upstream_reader::take(std::string_view member, const toml::node& value)
     else if (member == "timeout")
         entry_.timeout = seconds(value);
     else
-        throw config_error("upstream." + entry_.name + "." + std::string(member) + " (" + place(value) +
+        throw config_error("upstream." + entry_.name + "." + std::string(member) + " (" + location(value) +
                            ") is no known setting; the nearest is upstream." + entry_.name + "." +
                            std::string(nearest_of(members, member)));
 }

@@ -33,12 +33,6 @@ bool upstream_entry::operator==(const upstream_entry& other) const
     return all(*this) == all(other);
 }
 
-std::string upstream_entry::origin_of_url() const
-{
-    const auto begin = url.find("://") + 3;
-    return url.substr(0, std::min(url.find_first_of("/?#", begin), url.size()));
-}
-
 std::string upstream_entry::shown() const
 {
     std::string text = joined(command, " ");

@@ -27,7 +27,6 @@ struct upstream_entry {
 
     bool operator==(const upstream_entry& other) const;  ///< wherever they stand
     std::string shown() const;  ///< for people, without secrets: a query of the URL counts as one
-    std::string origin_of_url() const;
     bool offers(std::string_view tool) const;
     bool serves(std::string_view principal) const;  ///< the default caller's name is empty
 };

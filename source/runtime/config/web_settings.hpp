@@ -12,6 +12,9 @@ struct web_settings : setting_types {
 #include "config/lists/web.hpp"
 #undef SETTING
 #undef TOPIC
+
+    static constexpr std::size_t web_browser_max_content = 1u << 20;  ///< bytes of a page in an answer
+    static constexpr milliseconds web_browser_timeout_max{120'000};   ///< that a call of web_browse can ask for
 };
 
 }  // namespace cmcp

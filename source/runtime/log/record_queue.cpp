@@ -58,9 +58,9 @@ std::vector<record> record_queue::take(std::size_t most)
 {
     const std::lock_guard only(mutex_);
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
-    std::vector<record> taken(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    std::vector<record> batch(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
-    return taken;
+    return batch;
 }
 
 std::size_t record_queue::size() const

@@ -121,16 +121,17 @@ void histogram::observe(double seconds)
 }
 
 template <class Metric>
-family<Metric>& registry::find(std::deque<family<Metric>>& kept, family<Metric>* entry::*member, std::string_view name,
-                               std::string_view help, std::string_view type, std::initializer_list<const char*> labels)
+family<Metric>& registry::find(std::deque<family<Metric>>& families, family<Metric>* entry::*member,
+                               std::string_view name, std::string_view help, std::string_view type,
+                               std::initializer_list<const char*> labels)
 {
     for (auto& each : entries_)
         if (each.name == name && each.*member != nullptr) return *(each.*member);
-    kept.emplace_back(std::vector<std::string>(labels.begin(), labels.end()));
+    families.emplace_back(std::vector<std::string>(labels.begin(), labels.end()));
     entry added{.name = std::string(name), .help = std::string(help), .type = std::string(type)};
-    added.*member = &kept.back();
+    added.*member = &families.back();
     entries_.push_back(std::move(added));
-    return kept.back();
+    return families.back();
 }
 
 family<counter>& registry::counters(std::string_view name, std::string_view help,
@@ -166,7 +167,7 @@ void registry::remove(const void* owner)
 std::string registry::text(std::string_view left_out) const
 {
     std::string out;
-    place at;
+    cursor at;
     while (append_part(out, at, left_out)) {
     }
     return out;
@@ -181,7 +182,7 @@ bool registry::append_members(std::string& out, const entry& from, std::string& 
     return true;
 }
 
-bool registry::append_part(std::string& out, place& at, std::string_view left_out) const
+bool registry::append_part(std::string& out, cursor& at, std::string_view left_out) const
 {
     // An entry that went meanwhile moves the others; the one that has begun ends as it is then.
     if (!at.name.empty() && (at.entry >= entries_.size() || entries_[at.entry].name != at.name)) at.name.clear();

@@ -18,7 +18,7 @@ namespace cmcp::metrics {
 class counter {
 public:
     void add(double amount = 1) { value_ += amount; }
-    void set(double total) { value_ = total; }  ///< of a count that is kept elsewhere
+    void set(double total) { value_ = total; }  ///< of a count that is made elsewhere
     double value() const { return value_; }
 
 private:
@@ -94,7 +94,7 @@ public:
     std::string text(std::string_view left_out = {}) const;
 
     /// Where a text that is made in parts goes on.
-    struct place {
+    struct cursor {
         std::size_t entry = 0;
         std::string name{};    ///< of the entry; empty: it has not begun
         std::string member{};  ///< the last of it that is written
@@ -102,7 +102,7 @@ public:
 
     /// Appends a part of text() of a few hundred lines. False: it was the last one. Figures may come and go between
     /// parts.
-    bool append_part(std::string& out, place& at, std::string_view left_out) const;
+    bool append_part(std::string& out, cursor& at, std::string_view left_out) const;
 
 private:
     struct entry {
@@ -115,7 +115,7 @@ private:
     };
     static bool append_members(std::string& out, const entry& from, std::string& last, std::size_t& room);
     template <class Metric>
-    family<Metric>& find(std::deque<family<Metric>>& kept, family<Metric>* entry::*member, std::string_view name,
+    family<Metric>& find(std::deque<family<Metric>>& families, family<Metric>* entry::*member, std::string_view name,
                          std::string_view help, std::string_view type, std::initializer_list<const char*> labels);
 
     std::vector<entry> entries_;

@@ -31,9 +31,9 @@ void span_queue::add(span ended)
 std::vector<span> span_queue::take(std::size_t most)
 {
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(most, waiting_.size()));
-    std::vector<span> taken(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    std::vector<span> batch(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
-    return taken;
+    return batch;
 }
 
 span_queue& spans()

@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <functional>
+#include <unordered_map>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -35,24 +38,57 @@ void make_private(const std::filesystem::path& file)
 
 }  // namespace
 
-void statement::closer::operator()(sqlite3_stmt* item) const { sqlite3_finalize(item); }
+// Compiling a statement costs several times as much as running it, and each call of a tool runs some. Statements by
+// their texts, those that nobody uses now; two of one text may be in use at once.
+class compiled_statements {
+public:
+    compiled_statements() = default;
+    compiled_statements(const compiled_statements&) = delete;
+    compiled_statements& operator=(const compiled_statements&) = delete;
+    ~compiled_statements()
+    {
+        for (const auto& [text, item] : unused_) sqlite3_finalize(item);
+    }
+
+    sqlite3_stmt* take(sqlite3* of, std::string_view sql)
+    {
+        if (const auto it = unused_.find(sql); it != unused_.end()) return unused_.extract(it).mapped();
+        sqlite3_stmt* item = nullptr;
+        check(of, sqlite3_prepare_v2(of, sql.data(), static_cast<int>(sql.size()), &item, nullptr));
+        return item;
+    }
+
+    // An error of its last step has been reported already; here it would be reported again.
+    void give_back(sqlite3_stmt* item)
+    {
+        sqlite3_reset(item);
+        sqlite3_clear_bindings(item);
+        unused_.emplace(sqlite3_sql(item), item);
+    }
+
+private:
+    struct hash_of_text : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+    std::unordered_multimap<std::string, sqlite3_stmt*, hash_of_text, std::equal_to<>> unused_;
+};
+
+void statement::closer::operator()(sqlite3_stmt* item) const { from->give_back(item); }
 void database::closer::operator()(sqlite3* item) const { sqlite3_close_v2(item); }
 
-statement::statement(sqlite3* of, std::string_view sql) : of_(of)
+statement::statement(sqlite3* of, compiled_statements& ready, std::string_view sql)
+    : of_(of), item_(ready.take(of, sql), closer{&ready})
 {
-    sqlite3_stmt* compiled = nullptr;
-    check(of, sqlite3_prepare_v2(of, sql.data(), static_cast<int>(sql.size()), &compiled, nullptr));
-    item_.reset(compiled);
 }
 
-void statement::bind(int place, std::int64_t value) { check(of_, sqlite3_bind_int64(item_.get(), place, value)); }
+void statement::bind(int index, std::int64_t value) { check(of_, sqlite3_bind_int64(item_.get(), index, value)); }
 
-void statement::bind(int place, double value) { check(of_, sqlite3_bind_double(item_.get(), place, value)); }
+void statement::bind(int index, double value) { check(of_, sqlite3_bind_double(item_.get(), index, value)); }
 
-void statement::bind(int place, std::string_view value)
+void statement::bind(int index, std::string_view value)
 {
     const auto size = static_cast<int>(value.size());
-    check(of_, sqlite3_bind_text(item_.get(), place, value.data(), size, SQLITE_TRANSIENT));
+    check(of_, sqlite3_bind_text(item_.get(), index, value.data(), size, SQLITE_TRANSIENT));
 }
 
 bool statement::step()
@@ -93,7 +129,7 @@ void statement::take(int column, std::string& value) const
     value = bytes == nullptr ? std::string() : std::string(bytes, size);
 }
 
-database::database(const std::filesystem::path& file)
+database::database(const std::filesystem::path& file) : ready_(std::make_unique<compiled_statements>())
 {
     if (file != in_memory) make_private(file);
     sqlite3* opened = nullptr;
@@ -109,6 +145,8 @@ database::database(const std::filesystem::path& file)
     execute("PRAGMA wal_autocheckpoint = 0");
     execute("PRAGMA foreign_keys = ON");
 }
+
+database::~database() = default;
 
 void database::execute(const char* sql)
 {

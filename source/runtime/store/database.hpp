@@ -28,6 +28,7 @@ struct database_conflict : database_error {
 };
 
 class database;
+class compiled_statements;
 
 /// A compiled SQL statement with its values. A row is read as a tuple of its columns, or as a Record, whose columns()
 /// ties its members in the order of the columns. Throws database_error.
@@ -75,20 +76,22 @@ private:
     void take(int column, double& value) const;
     void take(int column, std::string& value) const;
     void take(int column, bool& value) const;
+    /// Gives it back to its connection, which has it ready for the next one with the same text.
     struct closer {
+        compiled_statements* from = nullptr;
         void operator()(sqlite3_stmt* item) const;
     };
-    statement(sqlite3* of, std::string_view sql);
-    void bind(int place, std::int64_t value);
-    void bind(int place, std::uint64_t value) { bind(place, static_cast<std::int64_t>(value)); }
+    statement(sqlite3* of, compiled_statements& ready, std::string_view sql);
+    void bind(int index, std::int64_t value);
+    void bind(int index, std::uint64_t value) { bind(index, static_cast<std::int64_t>(value)); }
     // A template, because a literal would rather become a bool than a string_view.
     template <std::same_as<bool> B>
-    void bind(int place, B value)
+    void bind(int index, B value)
     {
-        bind(place, std::int64_t{value});
+        bind(index, std::int64_t{value});
     }
-    void bind(int place, double value);
-    void bind(int place, std::string_view value);
+    void bind(int index, double value);
+    void bind(int index, std::string_view value);
 
     sqlite3* of_;
     std::unique_ptr<sqlite3_stmt, closer> item_;
@@ -99,18 +102,20 @@ private:
 /// Several processes may have the same file open. Used by one thread at a time.
 class database {
 public:
-    static constexpr const char* in_memory = ":memory:";  ///< in place of a file: the tables end with the object
+    static constexpr const char* in_memory = ":memory:";  ///< instead of a file: the tables end with the object
 
     /// Opens or makes the file (mode 0600). Throws database_error.
     explicit database(const std::filesystem::path& file);
+    ~database();
 
-    /// `values` are those of ?1, ?2, …: whole numbers, double or text.
+    /// `values` are those of ?1, ?2, …: whole numbers, double or text. What is compiled stays with the connection, so
+    /// the text must be one of a few, with all that varies in `values`. The statement ends before the database.
     template <class... Values>
     statement prepare(std::string_view sql, const Values&... values)
     {
-        statement compiled(item_.get(), sql);
-        int place = 0;
-        (compiled.bind(++place, values), ...);
+        statement compiled(item_.get(), *ready_, sql);
+        int index = 0;
+        (compiled.bind(++index, values), ...);
         return compiled;
     }
 
@@ -119,9 +124,9 @@ public:
     void insert(const std::string& into, Record record, const std::string& further = {})
     {
         const auto add = [&](const auto&... values) {
-            std::string places;
-            ((static_cast<void>(values), places += places.empty() ? "?" : ", ?"), ...);
-            prepare("INSERT INTO " + into + " VALUES (" + places + further + ")", values...).run();
+            std::string placeholders;
+            ((static_cast<void>(values), placeholders += placeholders.empty() ? "?" : ", ?"), ...);
+            prepare("INSERT INTO " + into + " VALUES (" + placeholders + further + ")", values...).run();
         };
         std::apply(add, record.columns());
     }
@@ -137,6 +142,7 @@ private:
         void operator()(sqlite3* item) const;
     };
     std::unique_ptr<sqlite3, closer> item_;
+    std::unique_ptr<compiled_statements> ready_;  // ends before the connection
 };
 
 /// A transaction: rolled back by its destructor unless commit() was called.

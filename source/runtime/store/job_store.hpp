@@ -15,7 +15,7 @@ namespace cmcp {
 struct job_record {
     std::string id;  ///< job_<node>_<32 hex>
     std::string owner;
-    std::string sandbox;  ///< id; empty: a run in the caller's workspace
+    std::string sandbox;  ///< id; empty: of none
     std::string tool;
     std::string label;              ///< the beginning of the code or command, for people
     std::string state = "running";  ///< running, queued (never in the store), finished, killed, failed or lost

@@ -11,7 +11,8 @@ namespace cmcp {
 namespace {
 
 const std::string all_columns =
-    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home FROM sandboxes ";
+    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels "
+    "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)
 {
@@ -21,13 +22,13 @@ std::string sandboxes_where(std::string_view condition)
 const std::string fits_choice =
     "(?1 OR owner = ?2) AND (?3 = '' OR instr(id, ?3) OR instr(name, ?3) OR instr(owner, ?3))";
 
-// The value of the order, and behind a blank the id, because values may be the same. A place that is none is before
+// The value of the order, and behind a blank the id, because values may be the same. A text that is no cursor is before
 // all.
-struct place_in_order {
+struct order_cursor {
     double value = 0;
     std::string_view id;
 
-    explicit place_in_order(std::string_view text)
+    explicit order_cursor(std::string_view text)
     {
         const auto blank = std::min(text.find(' '), text.size());
         id = text.substr(std::min(blank + 1, text.size()));
@@ -35,18 +36,22 @@ struct place_in_order {
     }
 };
 
-double value_in_order(const sandbox_record& record, sandbox_order by)
+constexpr double before_all = 1e12;  // seconds, added to a time
+
+double value_in_order(const sandbox_record& record, const sandbox_choice& among)
 {
-    return by == sandbox_order::used ? record.last_used : static_cast<double>(record.disk);
+    if (among.by == sandbox_order::disk) return static_cast<double>(record.disk);
+    const bool is_first = record.is_default() && record.home == among.first_home;
+    return is_first ? record.last_used + before_all : record.last_used;
 }
 
 }  // namespace
 
-std::string sandbox_choice::place_of(const sandbox_record& record) const
+std::string sandbox_choice::cursor_of(const sandbox_record& record) const
 {
     if (by == sandbox_order::id) return record.id;
     std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value_in_order(record, by)).ptr;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value_in_order(record, *this)).ptr;
     return std::string(text.data(), end) + " " + record.id;
 }
 
@@ -94,11 +99,15 @@ std::vector<sandbox_record> sandbox_store::choose(const sandbox_choice& wanted)
         return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, wanted.after, wanted.most)
             .records<sandbox_record>();
     }
-    const std::string by = wanted.by == sandbox_order::used ? "last_used" : "disk";
+    const bool by_size = wanted.by == sandbox_order::disk;
+    const std::string by =
+        std::string("(") + (by_size ? "disk" : "last_used") + " + iif(home <> '' AND home = ?7, ?8, 0))";
     const auto sql = sandboxes_where(fits_choice + " AND (?4 = '' OR (" + by + ", id) < (?5, ?4)) ORDER BY " + by +
                                      " DESC, id DESC LIMIT ?6");
-    const place_in_order after(wanted.after);
-    return db_.prepare(sql, wanted.of_all, wanted.owner, wanted.match, after.id, after.value, wanted.most)
+    const order_cursor after(wanted.after);
+    return db_
+        .prepare(sql, wanted.of_all, wanted.owner, wanted.match, after.id, after.value, wanted.most,
+                 by_size ? std::string() : wanted.first_home, before_all)
         .records<sandbox_record>();
 }
 

@@ -27,12 +27,14 @@ struct sandbox_record {
     bool passing = false;    ///< ends with its session
     std::string network{};   ///< hosts that it may reach, between commas; empty: none
     std::string home{};      ///< of a caller's default sandbox: where its files are, below SANDBOX_ROOT
+    std::string labels{};    ///< that its server must have, between commas
 
     bool is_default() const { return !home.empty(); }
 
     auto columns()
     {
-        return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home);
+        return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
+                        labels);
     }
 };
 
@@ -62,11 +64,12 @@ struct sandbox_choice {
     std::string owner{};
     bool of_all = false;  ///< whatever the owner
     std::string match{};  ///< a part of id, name or owner; empty: any
-    std::string after{};  ///< those behind the place of a record; empty: all
+    std::string after{};  ///< the cursor of a record: those behind it; empty: all
     std::size_t most = 100;
     sandbox_order by = sandbox_order::id;
+    std::string first_home{};  ///< of the default sandbox that comes before all others in the order `used`
 
-    std::string place_of(const sandbox_record& record) const;  ///< in this order, for `after`
+    std::string cursor_of(const sandbox_record& record) const;  ///< in this order, for `after`
 };
 
 struct sandbox_totals {

@@ -37,11 +37,11 @@ struct byte_stream::deadline {
         self->waits = true;
         self->timer.expires_at(self->at);
         self->timer.async_wait([weak = std::weak_ptr<deadline>(self)](error_code failure) {
-            if (const auto still = weak.lock(); still && !failure) look(still);
+            if (const auto still = weak.lock(); still && !failure) check(still);
         });
     }
 
-    static void look(std::shared_ptr<deadline> self)
+    static void check(std::shared_ptr<deadline> self)
     {
         self->waits = false;
         if (self->at == clock::time_point::max()) return;

@@ -123,6 +123,19 @@ std::vector<std::string> image_store::names_of(const std::string& digest) const
     return names;
 }
 
+std::vector<std::string> image_store::names() const
+{
+    std::vector<std::string> all;
+    for (const auto& file : entries_of(folder_ / "names")) all.push_back(decoded(file.filename().string()));
+    return all;
+}
+
+timespec image_store::names_changed() const
+{
+    struct stat status {};
+    return ::stat((folder_ / "names").c_str(), &status) == 0 ? status.st_mtim : timespec{};
+}
+
 std::vector<image_store::entry> image_store::list() const
 {
     std::vector<entry> all;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <time.h>
+
 namespace cmcp {
 
 /// The images of a data folder: `<digest>/` holds `root`, `image.json` and `manifest`; `names/` holds a file with a
@@ -28,6 +30,10 @@ public:
         std::vector<std::string> names;
     };
     std::vector<entry> list() const;
+
+    /// All names, without a look at what they name; and what changes with them.
+    std::vector<std::string> names() const;
+    timespec names_changed() const;
 
     /// To be held by whoever changes the store; waits for others.
     unique_fd lock() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/file_gateway.hpp"
+#include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "jupyter/jupyter_api.hpp"
@@ -33,7 +33,7 @@ inline http_reply nothing()
     return reply;
 }
 
-[[noreturn]] inline void refuse_method() { throw gateway_error(405, "This path does not take the method."); }
+[[noreturn]] inline void refuse_method() { throw http_refusal(405, "This path does not take the method."); }
 
 /// A request of the API.
 struct jupyter_api::call {
@@ -48,8 +48,8 @@ struct jupyter_api::call {
     {
         constexpr std::size_t longest = 64 * 1024;  // a wish; contents come by PUT
         if (request.body.size() <= longest) return jsonrpc::read_object(request.body);
-        throw gateway_error(413, "The body has " + std::to_string(request.body.size()) +
-                                     " bytes; this request takes at most " + std::to_string(longest) + ".");
+        throw http_refusal(413, "The body has " + std::to_string(request.body.size()) +
+                                    " bytes; this request takes at most " + std::to_string(longest) + ".");
     }
     http_reply read(const json::value& what) const
     {

@@ -1,5 +1,7 @@
 #include "jupyter/chunked_uploads.hpp"
 
+#include "http/http_refusal.hpp"
+
 #include <algorithm>
 
 namespace cmcp::jupyter {
@@ -9,7 +11,7 @@ namespace {
 constexpr auto ending_limit = std::chrono::seconds(5);
 constexpr std::size_t most_uploads = 8;  // of an owner at a time
 
-gateway_error out_of_order(std::int64_t number, std::int64_t next)
+http_refusal out_of_order(std::int64_t number, std::int64_t next)
 {
     return {400, "chunk " + std::to_string(number) + " does not follow: chunk " + std::to_string(next) +
                      " or -1, the last one, was expected. Send the file again from chunk 1."};
@@ -25,8 +27,8 @@ awaitable<std::shared_ptr<chunked_uploads::upload>> chunked_uploads::find_or_beg
         all_.erase(name);
         const auto own = [&](const auto& entry) { return entry.first.first == name.first; };
         if (static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), own)) >= most_uploads)
-            throw gateway_error(429, "At most " + std::to_string(most_uploads) +
-                                         " files are uploaded in chunks at a time; finish one of them first.");
+            throw http_refusal(429, "At most " + std::to_string(most_uploads) +
+                                        " files are uploaded in chunks at a time; finish one of them first.");
         const auto fresh = std::make_shared<upload>();
         fresh->busy = true;
         fresh->until = event::clock::now() + patience_;
@@ -41,9 +43,9 @@ awaitable<std::shared_ptr<chunked_uploads::upload>> chunked_uploads::find_or_beg
         co_return fresh;
     }
     const auto at = all_.find(name);
-    if (at == all_.end()) throw gateway_error(400, "There is no upload of this file: send it again from chunk 1.");
+    if (at == all_.end()) throw http_refusal(400, "There is no upload of this file: send it again from chunk 1.");
     const auto there = at->second;
-    if (there->busy) throw gateway_error(409, "The chunk before is not stored yet; send one chunk after the other.");
+    if (there->busy) throw http_refusal(409, "The chunk before is not stored yet; send one chunk after the other.");
     if (number != last && number != there->next) throw out_of_order(number, there->next);
     there->busy = true;
     co_return there;
@@ -52,7 +54,7 @@ awaitable<std::shared_ptr<chunked_uploads::upload>> chunked_uploads::find_or_beg
 awaitable<std::uint64_t> chunked_uploads::put(caller who, place to, std::int64_t number, std::string bytes)
 {
     if (number < last || number == 0)
-        throw gateway_error(400, "chunk must be 1, 2, … and -1 for the last one, not " + std::to_string(number) + ".");
+        throw http_refusal(400, "chunk must be 1, 2, … and -1 for the last one, not " + std::to_string(number) + ".");
     const key name{who.principal, to.where.id + '/' + to.inside};
     const auto one = co_await find_or_begin(name, std::move(who), std::move(to), number);
     const auto forget = [&] {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "async/task_group.hpp"
-#include "http/file_gateway.hpp"
 #include "jupyter/folders.hpp"
 #include "mcp/caller.hpp"
+#include "sandboxes/sandbox_files.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace cmcp::jupyter {
 
 /// Files that clients send in numbered pieces, each in a request of its own. A file appears with its last piece; one
-/// whose next piece does not come is dropped. Throws gateway_error. Io thread only.
+/// whose next piece does not come is dropped. Throws http_refusal, sandbox_error and file_error. Io thread only.
 class chunked_uploads {
 public:
     static constexpr std::int64_t last = -1;
 
     /// `files` must outlive this.
-    chunked_uploads(asio::any_io_executor executor, file_gateway& files, std::chrono::seconds patience)
+    chunked_uploads(asio::any_io_executor executor, sandbox_files& files, std::chrono::seconds patience)
         : files_(files), patience_(patience), tasks_(executor)
     {
     }
@@ -44,7 +44,7 @@ private:
     awaitable<std::shared_ptr<upload>> find_or_begin(const key& name, caller who, place to, std::int64_t number);
     awaitable<> drop_late();
 
-    file_gateway& files_;
+    sandbox_files& files_;
     std::chrono::seconds patience_;
     std::map<key, std::shared_ptr<upload>> all_;
     bool watched_ = false;

@@ -3,6 +3,7 @@
 #include "async/sized_work.hpp"
 #include "files/file_error.hpp"
 #include "files/media_types.hpp"
+#include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "jupyter/file_entry.hpp"
@@ -25,7 +26,7 @@ constexpr std::size_t most_bytes_listed = 8 << 20;  // of names and what is said
 constexpr std::size_t bytes_of_entry = 250;         // about, of JSON
 constexpr std::string_view text_type = "text/plain", bytes_type = "application/octet-stream";
 
-gateway_error no_file(std::string_view path)
+http_refusal no_file(std::string_view path)
 {
     return {404, "There is no file or folder " + std::string(path.empty() ? "/" : path) + "."};
 }
@@ -33,8 +34,7 @@ gateway_error no_file(std::string_view path)
 void check_type(const std::string& wanted, std::string_view path, bool is_folder)
 {
     if (wanted.empty() || (wanted == "directory") == is_folder) return;
-    throw gateway_error(400,
-                        std::string(path) + (is_folder ? " is a folder, and no " + wanted : " is no folder") + ".");
+    throw http_refusal(400, std::string(path) + (is_folder ? " is a folder, and no " + wanted : " is no folder") + ".");
 }
 
 // The model's text with a last member, whose value is JSON text.
@@ -49,7 +49,7 @@ std::string with_content(json::object model, std::string_view content)
 std::string notebook_model(json::object model, const std::string& bytes)
 {
     if (!jsonrpc::is_object_text(bytes))
-        throw gateway_error(400, "The notebook is no JSON object; read it as type=file.");
+        throw http_refusal(400, "The notebook is no JSON object; read it as type=file.");
     model["format"] = "json";
     return with_content(std::move(model), bytes);
 }
@@ -57,7 +57,7 @@ std::string notebook_model(json::object model, const std::string& bytes)
 std::string file_model(json::object model, const std::string& bytes, const std::string& format)
 {
     const bool is_text = format.empty() ? is_utf8(bytes) : format == "text";
-    if (is_text && !is_utf8(bytes)) throw gateway_error(400, "The file is no UTF-8 text; ask for format=base64.");
+    if (is_text && !is_utf8(bytes)) throw http_refusal(400, "The file is no UTF-8 text; ask for format=base64.");
     model["format"] = is_text ? "text" : "base64";
     model["mimetype"] = media_type_of(view_of(model, "name"), is_text ? text_type : bytes_type);
     return with_content(std::move(model), jsonrpc::write_json(is_text ? std::string_view(bytes)
@@ -120,20 +120,18 @@ awaitable<contents::entry> contents::look(place at) const
 
 awaitable<place> contents::existing(caller who, std::string path) const
 {
-    auto at = folders_.find(who, path);
-    if (!at) throw no_file(path);
-    const auto seen = co_await look(*at);
-    if (!seen.there) throw no_file(at->path);
-    co_return std::move(*at);
+    auto at = co_await folders_.find(std::move(who), std::move(path));
+    const auto seen = co_await look(at);
+    if (!seen.there) throw no_file(at.path);
+    co_return at;
 }
 
 awaitable<bool> contents::is_folder(caller who, std::string path) const
 {
     path = trimmed_path(path);
     if (path.empty() || folders::lists_sandboxes(path)) co_return true;
-    auto at = folders_.find(who, path);
-    if (!at) co_return false;
-    const auto seen = co_await look(std::move(*at));
+    auto at = co_await folders_.find(std::move(who), std::move(path));
+    const auto seen = co_await look(std::move(at));
     co_return seen.is_folder;
 }
 
@@ -171,11 +169,13 @@ awaitable<std::vector<folder_entry>> contents::listed(place folder) const
 awaitable<std::string> contents::get(caller who, std::string path, wanted_content wanted) const
 {
     path = trimmed_path(path);
-    auto at = folders_.find(who, path);
-    entry seen;
-    seen.there = seen.is_folder = path.empty() || folders::lists_sandboxes(path);
-    seen.modified = sandbox_manager::now();
-    if (at && !seen.there) seen = co_await look(*at);
+    const bool lists_sandboxes = folders::lists_sandboxes(path);
+    place at{{}, path, "."};
+    entry seen{true, true, 0, sandbox_manager::now()};
+    if (!lists_sandboxes) {
+        at = co_await folders_.find(who, path);
+        seen = co_await look(at);
+    }
     if (!seen.there) throw no_file(path);
     check_type(wanted.type, path, seen.is_folder);
     auto model = model_of(path, wanted.type.empty() ? type_by_name(path, seen.is_folder) : wanted.type, seen.modified);
@@ -184,19 +184,22 @@ awaitable<std::string> contents::get(caller who, std::string path, wanted_conten
     const auto owner = who.principal;
     if (seen.is_folder) {
         std::vector<folder_entry> all;
-        const bool lists_sandboxes = folders::lists_sandboxes(path);
         if (lists_sandboxes)
             all = sandboxes_of(who);
-        else if (at)
-            all = co_await listed(*at);
-        const auto folder = lists_sandboxes ? std::string(folders::of_sandboxes) : at ? at->path : path;
-        if (path.empty()) all.push_back({std::string(folders::of_sandboxes), sandbox_manager::now(), {}, true});
+        else
+            all = co_await listed(at);
+        if (path.empty()) {  // a folder of this name is below sandboxes/default
+            std::erase_if(all, [](const auto& each) { return each.name == folders::of_sandboxes; });
+            all.push_back({std::string(folders::of_sandboxes), sandbox_manager::now(), {}, true});
+        }
         const auto size = all.size() * bytes_of_entry;
-        auto work = [model = std::move(model), all = std::move(all), folder] { return list_model(model, all, folder); };
+        auto work = [model = std::move(model), all = std::move(all), folder = at.path] {
+            return list_model(model, all, folder);
+        };
         auto text = co_await by_size(pool_, owner, size, std::move(work));
         co_return text;
     }
-    auto bytes = co_await bytes_of(std::move(*at));
+    auto bytes = co_await bytes_of(std::move(at));
     const auto size = bytes.size();
     auto work = [model = std::move(model), bytes = std::move(bytes), format = std::move(wanted.format)] {
         return model.at("type") == "notebook" ? notebook_model(model, bytes) : file_model(model, bytes, format);

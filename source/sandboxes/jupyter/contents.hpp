@@ -37,11 +37,11 @@ struct stored_model {
     std::string bytes;                  ///< of the file or piece
 };
 
-/// From the model's text, which may be long. Throws gateway_error.
+/// From the model's text, which may be long. Throws http_refusal.
 stored_model read_stored(std::string_view body);
 
 /// Files of sandboxes as Jupyter's contents: models as JSON text, because a notebook's own text goes through unchanged.
-/// Throws sandbox_error, file_error and gateway_error.
+/// Throws sandbox_error, file_error and http_refusal.
 class contents {
 public:
     /// All must outlive this.

@@ -1,6 +1,7 @@
 #include "async/sized_work.hpp"
 #include "files/file_error.hpp"
 #include "files/file_operations.hpp"
+#include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "jupyter/contents.hpp"
@@ -24,19 +25,19 @@ constexpr std::string_view checkpoint_folder = ".ipynb_checkpoints";
 void refuse_list(std::string_view path)
 {
     if (path.empty() || folders::lists_sandboxes(path) || folder_of(path) == folders::of_sandboxes)
-        throw gateway_error(400, "This folder is a list of sandboxes: choose a path inside of a sandbox.");
+        throw http_refusal(400, "This folder is a list of sandboxes: choose a path inside of a sandbox.");
 }
 
 // The bytes that the text of a content stands for.
 std::string bytes_in(const json::object& model, std::optional<std::string_view> text)
 {
-    if (!text) throw gateway_error(400, "The model has no content.");
+    if (!text) throw http_refusal(400, "The model has no content.");
     if (view_of(model, "type") == "notebook") return indented_json(*text);
     const auto content = text->starts_with('"') ? jsonrpc::read_value(*text) : std::nullopt;
-    if (!content) throw gateway_error(400, "content must be text for type file.");
+    if (!content) throw http_refusal(400, "content must be text for type file.");
     if (view_of(model, "format") != "base64") return std::string(content->get_string());
     auto decoded = decode_content(content->get_string());
-    if (!decoded.problem.empty()) throw gateway_error(400, "content " + decoded.problem + ", which format says.");
+    if (!decoded.problem.empty()) throw http_refusal(400, "content " + decoded.problem + ", which format says.");
     return std::move(decoded.bytes);
 }
 
@@ -90,7 +91,7 @@ stored_model read_stored(std::string_view body)
 {
     constexpr std::size_t longest_word = 100;
     if (!jsonrpc::is_object_text(body))
-        throw gateway_error(400, "The body is no JSON object: send a model with type and content.");
+        throw http_refusal(400, "The body is no JSON object: send a model with type and content.");
     json::object model;
     std::optional<std::string_view> content;
     for_each_member(body, [&](std::string_view name, std::string_view value) {
@@ -101,7 +102,7 @@ stored_model read_stored(std::string_view body)
     });
     stored_model read{text_of(model, "type"), {}, {}};
     if (model.contains("chunk")) {
-        if (read.type != "file") throw gateway_error(400, "Only a model of type file is sent in chunks.");
+        if (read.type != "file") throw http_refusal(400, "Only a model of type file is sent in chunks.");
         read.chunk = number_of(model, "chunk");
     }
     if (read.type != "directory") read.bytes = bytes_in(model, content);
@@ -141,7 +142,7 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
         auto stored = co_await put_chunk(std::move(who), std::move(path), std::move(model));
         co_return stored;
     }
-    auto at = co_await folders_.find_or_make(std::move(who), path);
+    auto at = co_await folders_.find(std::move(who), path);
     const auto before = co_await look(at);
     if (model.type == "directory") {
         co_await make_folder(at);
@@ -156,7 +157,7 @@ awaitable<std::pair<std::string, bool>> contents::put(caller who, std::string pa
 awaitable<std::pair<std::string, bool>> contents::put_chunk(caller who, std::string path, stored_model model) const
 {
     const auto number = *model.chunk;
-    auto at = co_await folders_.find_or_make(who, path);
+    auto at = co_await folders_.find(who, path);
     folders_.sandboxes().hold(who, at.where);
     const auto before = co_await look(at);
     const auto size = co_await uploads_.put(std::move(who), at, number, std::move(model.bytes));
@@ -192,7 +193,7 @@ awaitable<std::string> contents::make(caller who, std::string folder, json::obje
         auto source = co_await existing(who, copied);
         bytes = co_await bytes_of(std::move(source));
     }
-    auto in = co_await folders_.find_or_make(std::move(who), std::move(folder));
+    auto in = co_await folders_.find(std::move(who), std::move(folder));
     auto at = co_await free_place(std::move(in), name.stem, name.ending, name.between);
     if (view_of(wish, "type") == "directory") {
         co_await make_folder(at);
@@ -210,16 +211,15 @@ awaitable<std::string> contents::rename(caller who, std::string path, std::strin
     refuse_list(path);
     refuse_list(to);
     auto at = co_await existing(who, path);
-    auto goal = folders_.find(who, to);
-    if (!goal || goal->where.id != at.where.id)
-        throw gateway_error(400, "A file stays in its sandbox: copy it with copy_from, and delete it here.");
-    const auto there = co_await look(*goal);
-    if (there.there && at.inside != goal->inside)
-        throw gateway_error(409, "There is a file " + goal->path + " already.");
-    file_move_request what{at.inside, goal->inside, false};
+    auto goal = co_await folders_.find(std::move(who), std::move(to));
+    if (goal.where.id != at.where.id)
+        throw http_refusal(400, "A file stays in its sandbox: copy it with copy_from, and delete it here.");
+    const auto there = co_await look(goal);
+    if (there.there && at.inside != goal.inside) throw http_refusal(409, "There is a file " + goal.path + " already.");
+    file_move_request what{at.inside, goal.inside, false};
     auto move = [what, policy = files_.any_extension()](const file_root& root) { move_file(root, policy, what); };
-    if (at.inside != goal->inside) co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(move));
-    auto model = co_await model_after(std::move(*goal));
+    if (at.inside != goal.inside) co_await in_workspace(pool_, folders_.sandboxes(), at.where, std::move(move));
+    auto model = co_await model_after(std::move(goal));
     co_return model;
 }
 

@@ -4,12 +4,6 @@
 
 namespace cmcp::jupyter {
 
-namespace {
-
-std::string inside_or_root(std::string_view path) { return path.empty() ? "." : std::string(path); }
-
-}  // namespace
-
 std::string_view trimmed_path(std::string_view path)
 {
     while (path.starts_with('/')) path.remove_prefix(1);
@@ -32,36 +26,18 @@ std::string joined(std::string_view folder, std::string_view name)
     return path.append(name);
 }
 
-std::optional<place> folders::find(const caller& who, std::string_view path) const
+awaitable<place> folders::find(caller who, std::string path) const
 {
     path = trimmed_path(path);
     const std::string prefix = std::string(of_sandboxes) + '/';
+    std::string sandbox, inside = path;
     if (path.starts_with(prefix)) {
-        const auto rest = path.substr(prefix.size());
-        const auto name = rest.substr(0, rest.find('/'));
-        const auto inside = trimmed_path(rest.substr(name.size()));
-        return place{sandboxes_.find(who, std::string(name)), std::string(path), inside_or_root(inside)};
+        inside.erase(0, prefix.size());
+        sandbox = inside.substr(0, inside.find('/'));
+        inside = trimmed_path(std::string_view(inside).substr(sandbox.size()));
     }
-    auto at_home = sandboxes_.store().find(who.principal, home);
-    if (!at_home) return std::nullopt;
-    return place{std::move(*at_home), std::string(path), inside_or_root(path)};
-}
-
-// Another request may make it meanwhile.
-awaitable<place> folders::find_or_make(caller who, std::string path) const
-{
-    auto there = find(who, path);
-    if (there) co_return std::move(*there);
-    new_sandbox wanted;
-    wanted.name = home;
-    try {
-        co_await sandboxes_.create(who, std::move(wanted));
-    } catch (const sandbox_error& refused) {
-        if (refused.type != "NameTaken") throw;
-    }
-    there = find(who, path);
-    if (!there) throw sandbox_error("NotFound", "The sandbox \"jupyter\" has just been deleted; try again.");
-    co_return std::move(*there);
+    auto where = co_await sandboxes_.use(std::move(who), std::move(sandbox));
+    co_return place{std::move(where), std::move(path), inside.empty() ? "." : std::move(inside)};
 }
 
 }  // namespace cmcp::jupyter

@@ -3,7 +3,6 @@
 #include "mcp/caller.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,24 +12,20 @@ namespace cmcp::jupyter {
 struct place {
     sandbox_record where;
     std::string path;    ///< as clients name it, without slashes around it
-    std::string inside;  ///< relative to the workspace; "." is the workspace
+    std::string inside;  ///< relative to the sandbox's working folder, which is "."
 };
 
-/// How clients see sandboxes as folders: the root is the workspace of the caller's sandbox "jupyter", and "sandboxes"
-/// in it lists all sandboxes by name, with their workspaces below. Throws sandbox_error.
+/// How clients see sandboxes as folders: the root is the working folder of the caller's default sandbox, and
+/// "sandboxes" in it lists all sandboxes by name, with their files below. Throws sandbox_error.
 class folders {
 public:
-    static constexpr std::string_view home = "jupyter";
     static constexpr std::string_view of_sandboxes = "sandboxes";
 
     explicit folders(sandbox_manager& sandboxes) : sandboxes_(sandboxes) {}
 
     static bool lists_sandboxes(std::string_view path) { return path == of_sandboxes; }
 
-    /// Nothing where the sandbox "jupyter" would have to be made.
-    std::optional<place> find(const caller& who, std::string_view path) const;
-
-    awaitable<place> find_or_make(caller who, std::string path) const;
+    awaitable<place> find(caller who, std::string path) const;
 
     sandbox_manager& sandboxes() const { return sandboxes_; }
 

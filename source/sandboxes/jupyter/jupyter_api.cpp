@@ -1,9 +1,10 @@
 #include "jupyter/jupyter_api.hpp"
 
 #include "config/http_settings.hpp"
+#include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jupyter/api_call.hpp"
-#include "sandboxes/gateway_refusal.hpp"
+#include "sandboxes/http_refusals.hpp"
 #include "text/time_text.hpp"
 
 #include <utility>
@@ -35,7 +36,7 @@ std::string path_of(const std::vector<std::string>& segments, std::size_t from, 
     return path;
 }
 
-gateway_error no_such_path() { return {404, "There is no such path in this part of Jupyter's API."}; }
+http_refusal no_such_path() { return {404, "There is no such path in this part of Jupyter's API."}; }
 
 json::object spec(std::string_view name, std::string_view shown)
 {
@@ -64,10 +65,10 @@ json::object identity(const std::string& principal)
     return {{"identity", std::move(who)}, {"permissions", json::object()}};
 }
 
-int status_of(const gateway_error& refused)
+// What Jupyter's clients try again.
+bool is_busy(const http_reply& refused)
 {
-    const bool busy = refused.type == "Busy" || refused.type == "QuotaExceeded";
-    return busy && refused.status == 400 ? 503 : refused.status;
+    return refused.status == 400 && (refused.problem_type == "Busy" || refused.problem_type == "QuotaExceeded");
 }
 
 }  // namespace
@@ -94,14 +95,11 @@ awaitable<http_reply> jupyter_api::answer_refusals(call from)
 {
     http_reply reply;
     try {
-        try {
-            reply = co_await answer(std::move(from));
-        } catch (const std::runtime_error&) {
-            pass_on_as_gateway_error(400, 404);
-        }
-    } catch (const gateway_error& refused) {
-        reply = error_reply(status_of(refused), refused.what());
+        reply = co_await answer(std::move(from));
+    } catch (const std::runtime_error&) {
+        reply = reply_to_refusal(std::current_exception());
     }
+    if (is_busy(reply)) reply.status = 503;
     co_return reply;
 }
 
@@ -245,7 +243,7 @@ awaitable<std::size_t> jupyter_api::segments_of_checkpoints(call& from)
 awaitable<http_reply> jupyter_api::about_checkpoints(call from, std::string path, std::string id)
 {
     http_reply reply = nothing();
-    if (!id.empty() && id != "checkpoint") throw gateway_error(404, "There is one checkpoint, called checkpoint.");
+    if (!id.empty() && id != "checkpoint") throw http_refusal(404, "There is one checkpoint, called checkpoint.");
     if (id.empty() && from.is("POST")) {
         const auto kept = co_await contents_.keep(from.who, path);
         reply = json_reply(201, kept);
@@ -271,8 +269,8 @@ awaitable<> jupyter_api::open_channels(exchange& x, websocket_register& sockets,
             caller who;
             who.principal = x.request().principal;
             one = kernels_.find(who, id);
-        } catch (const gateway_error& missing) {
-            refusal = error_reply(missing.status, missing.what());
+        } catch (const http_refusal& missing) {
+            refusal = missing.reply();
         }
     }
     if (refusal) {
@@ -287,6 +285,19 @@ awaitable<> jupyter_api::open_channels(exchange& x, websocket_register& sockets,
     if (socket)
         co_await one->serve(
             std::make_shared<client>(std::move(socket), as, config_.write_timeout, pool_, x.request().principal));
+}
+
+void add_jupyter_routes(router& routes, jupyter_api& kernels, websocket_register& sockets)
+{
+    for (const auto* path : {"/api", "/api/*"})
+        routes.add({.methods = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
+                    .path = path,
+                    .serve = [&kernels, &sockets](exchange& x) { return kernels.serve(x, sockets); },
+                    .needs = scope_set(scope::run) | scope::files,  // notebooks run, and are saved
+                    .body = route_body::any,
+                    .audit = route_audit::calls,
+                    .counts = route_counts::changes,
+                    .jupyter = true});
 }
 
 }  // namespace cmcp::jupyter

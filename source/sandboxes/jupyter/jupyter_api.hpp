@@ -1,6 +1,7 @@
 #pragma once
 
-#include "http/jupyter_gateway.hpp"
+#include "http/exchange.hpp"
+#include "http/websocket.hpp"
 #include "jupyter/contents.hpp"
 #include "jupyter/kernel_register.hpp"
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 namespace cmcp {
+class router;
 struct http_settings;
 }  // namespace cmcp
 
@@ -18,7 +20,7 @@ namespace cmcp::jupyter {
 
 /// The REST API of a Jupyter server over sandboxes and their kernels: paths, methods and models as jupyter_server has
 /// them.
-class jupyter_api final : public jupyter_gateway {
+class jupyter_api {
 public:
     /// All must outlive this.
     jupyter_api(const http_settings& config, asio::any_io_executor executor, kernel_manager& kernels,
@@ -32,7 +34,8 @@ public:
     {
     }
 
-    awaitable<> serve(exchange& x, websocket_register& sockets) override;
+    /// A request of /api or below it. A kernel's channels become a WebSocket among `sockets`.
+    awaitable<> serve(exchange& x, websocket_register& sockets);
     awaitable<> stop();
 
 private:
@@ -62,5 +65,8 @@ private:
     kernel_register kernels_;
     std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
 };
+
+/// /api and below. It is described by Jupyter, not in /openapi.json. Both must outlive the routes.
+void add_jupyter_routes(router& routes, jupyter_api& kernels, websocket_register& sockets);
 
 }  // namespace cmcp::jupyter

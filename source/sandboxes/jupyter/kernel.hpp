@@ -23,7 +23,7 @@ struct kernel_key {
     caller who;                ///< owner
     std::string sandbox;       ///< id
     std::string name;          ///< among the kernels of the sandbox; empty: the sandbox's own
-    std::string path;          ///< of its notebook or folder, relative to the workspace; empty: the workspace
+    std::string path;          ///< of its notebook or folder, relative to the working folder; empty: that itself
     json::object environment;  ///< variables that its process has besides the sandbox's
 };
 

@@ -1,6 +1,6 @@
 #include "jupyter/kernel_register.hpp"
 
-#include "http/file_gateway.hpp"
+#include "http/http_refusal.hpp"
 #include "text/utf8_text.hpp"
 
 #include <algorithm>
@@ -20,12 +20,12 @@ void check_variable(std::string_view name, const json::value& value)
 {
     const auto bad = [](std::string_view part) { return part.find('\0') != std::string_view::npos || !is_utf8(part); };
     if (name.empty() || name.find('=') != std::string_view::npos || bad(name))
-        throw gateway_error(400, "env has the name \"" + escape_invalid_utf8(name) + "\", which no variable can have.");
+        throw http_refusal(400, "env has the name \"" + escape_invalid_utf8(name) + "\", which no variable can have.");
     if (name.starts_with(of_the_server))
-        throw gateway_error(400, "env must not set " + std::string(name) + ": names that begin with " +
-                                     std::string(of_the_server) + " are the server's.");
+        throw http_refusal(400, "env must not set " + std::string(name) + ": names that begin with " +
+                                    std::string(of_the_server) + " are the server's.");
     if (!value.is_string() || bad(value.get_string()))
-        throw gateway_error(400, "env must have a text for " + std::string(name) + ".");
+        throw http_refusal(400, "env must have a text for " + std::string(name) + ".");
 }
 
 bool belongs(const kernel& one, const caller& who) { return one.at().who.principal == who.principal; }
@@ -36,7 +36,7 @@ json::object kernel_environment(const json::object& wish)
 {
     const auto* wanted = wish.if_contains("env");
     if (wanted == nullptr || wanted->is_null()) return {};
-    if (!wanted->is_object()) throw gateway_error(400, "env must be an object of names and texts.");
+    if (!wanted->is_object()) throw http_refusal(400, "env must be an object of names and texts.");
     const auto& all = wanted->get_object();
     std::size_t bytes = 0;
     for (const auto& each : all) {
@@ -44,9 +44,9 @@ json::object kernel_environment(const json::object& wish)
         bytes += each.key().size() + each.value().get_string().size();
     }
     if (all.size() > most_variables || bytes > most_bytes_of_variables)
-        throw gateway_error(400, "env has " + std::to_string(all.size()) + " variables of " + std::to_string(bytes) +
-                                     " bytes; a kernel takes " + std::to_string(most_variables) + " of " +
-                                     std::to_string(most_bytes_of_variables) + " bytes together.");
+        throw http_refusal(400, "env has " + std::to_string(all.size()) + " variables of " + std::to_string(bytes) +
+                                    " bytes; a kernel takes " + std::to_string(most_variables) + " of " +
+                                    std::to_string(most_bytes_of_variables) + " bytes together.");
     return all;
 }
 
@@ -98,8 +98,8 @@ awaitable<> kernel_register::make_room(caller who)
     for (const auto& each : all)
         if (each->idle() && (!oldest || each->used() < oldest->used())) oldest = each;
     if (!oldest)
-        throw gateway_error(503, "All your kernels (" + std::to_string(all.size()) +
-                                     ") are in use; shut one down (SANDBOX_KERNELS_PER_CALLER, or your quota).");
+        throw http_refusal(503, "All your kernels (" + std::to_string(all.size()) +
+                                    ") are in use; shut one down (your quota of kernels).");
     co_await end(std::move(who), oldest->at().id);
 }
 
@@ -113,7 +113,7 @@ awaitable<kernel_key> kernel_register::choose(caller who, new_kernel wanted)
         at.sandbox = fresh.id;
         co_return at;
     }
-    const auto place = co_await folders_.find_or_make(std::move(who), std::move(wanted.path));
+    const auto place = co_await folders_.find(std::move(who), std::move(wanted.path));
     at.sandbox = place.where.id;
     at.path = place.inside;
     if (at.spec != shared_spec) at.name = free_name(at.sandbox);
@@ -124,7 +124,7 @@ awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, new_kernel
 {
     if (wanted.spec.empty()) wanted.spec = own_spec;
     if (wanted.spec != own_spec && wanted.spec != shared_spec)
-        throw gateway_error(404, "There is no kernelspec " + wanted.spec + "; there are python3 and sandbox.");
+        throw http_refusal(404, "There is no kernelspec " + wanted.spec + "; there are python3 and sandbox.");
     if (wanted.spec == shared_spec) wanted.environment.clear();  // tools use it as well
     co_await make_room(who);
     auto at = co_await choose(std::move(who), std::move(wanted));
@@ -139,7 +139,7 @@ awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, new_kernel
 std::shared_ptr<kernel> kernel_register::find(const caller& who, const std::string& id) const
 {
     const auto at = all_.find(id);
-    if (at == all_.end() || !belongs(*at->second, who)) throw gateway_error(404, "Kernel does not exist: " + id);
+    if (at == all_.end() || !belongs(*at->second, who)) throw http_refusal(404, "Kernel does not exist: " + id);
     return at->second;
 }
 
@@ -169,7 +169,7 @@ session& kernel_register::begin_session(session begun)
 session& kernel_register::find_session(const caller& who, const std::string& id)
 {
     const auto at = sessions_.find(id);
-    if (at == sessions_.end() || !belongs(*at->second.uses, who)) throw gateway_error(404, "Session not found: " + id);
+    if (at == sessions_.end() || !belongs(*at->second.uses, who)) throw http_refusal(404, "Session not found: " + id);
     return at->second;
 }
 

@@ -33,12 +33,12 @@ struct new_kernel {
     json::object environment;  ///< see kernel_environment()
 };
 
-/// The variables of the environment that a client wishes for its kernel: "env" of `wish`. Throws gateway_error where
+/// The variables of the environment that a client wishes for its kernel: "env" of `wish`. Throws http_refusal where
 /// they are too many, too long or have wrong names.
 json::object kernel_environment(const json::object& wish);
 
 /// The kernels and sessions that clients of the API have begun, by their owner. They last as long as the server. Throws
-/// sandbox_error and gateway_error. Io thread only.
+/// sandbox_error and http_refusal. Io thread only.
 class kernel_register {
 public:
     kernel_register(asio::any_io_executor executor, kernel_manager& kernels, folders& places, blocking_pool& pool)

@@ -13,8 +13,8 @@ constexpr std::size_t longest_word = 4096;   // path, name or type of one
 void check(std::string_view what, const std::string& text)
 {
     if (text.size() <= longest_word) return;
-    throw gateway_error(400, std::string(what) + " has " + std::to_string(text.size()) +
-                                 " bytes; a session's has at most " + std::to_string(longest_word) + ".");
+    throw http_refusal(400, std::string(what) + " has " + std::to_string(text.size()) +
+                                " bytes; a session's has at most " + std::to_string(longest_word) + ".");
 }
 
 void check(const session& one)
@@ -40,12 +40,12 @@ awaitable<http_reply> jupyter_api::about_sessions(call from)
     }
     const auto wish = from.body();
     session begun{{}, text_of(wish, "path"), text_of(wish, "name"), text_of(wish, "type"), {}};
-    if (begun.path.empty()) throw gateway_error(400, "path must name the session's notebook or console.");
+    if (begun.path.empty()) throw http_refusal(400, "path must name the session's notebook or console.");
     check(begun);
     if (const auto* there = kernels_.session_at(from.who, begun.path)) co_return json_reply(201, there->model());
     if (kernels_.sessions(from.who).size() >= most_sessions)
-        throw gateway_error(429,
-                            "There are " + std::to_string(most_sessions) + " sessions; delete those that are over.");
+        throw http_refusal(429,
+                           "There are " + std::to_string(most_sessions) + " sessions; delete those that are over.");
     if (begun.name.empty()) begun.name = name_in(begun.path);
     begun.uses = co_await kernel_for(from.who, object_of(wish, "kernel"), begun.path);
     const auto& entry = kernels_.begin_session(std::move(begun));

@@ -138,16 +138,17 @@ def without_margin(source):
 def parsed(source, name):
     """The code as Python; with magics and commands where it is none."""
     try:
-        return ast.parse(source, name)
-    except IndentationError as problem:
+        return compile(source, name, 'exec', ast.PyCF_ONLY_AST)    # not ast.parse, which would stand in a traceback
+    except SyntaxError as error:
+        problem = error                         # what is tried next is no part of its story
+    if isinstance(problem, IndentationError):
         if source == (moved := without_margin(source)):
-            raise
+            raise problem
         return parsed(moved, name)
-    except SyntaxError as problem:
-        if not any(mark in source for mark in '%!?') and 'pip' not in source:
-            raise
-        shell()
-        return ast.parse(without_magics(source, problem), name)
+    if not any(mark in source for mark in '%!?') and 'pip' not in source:
+        raise problem
+    shell()
+    return compile(without_magics(source, problem), name, 'exec', ast.PyCF_ONLY_AST)
 
 awaiting = getattr(ast, 'PyCF_ALLOW_TOP_LEVEL_AWAIT', 0)
 features = 0                                    # of __future__, from the cell on that imports them

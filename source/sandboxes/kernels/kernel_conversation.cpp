@@ -71,7 +71,7 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
     run_options options;
     options.background = true;
     std::chrono::milliseconds limit = longest_look;
-    run_admission::place place;
+    run_admission::slot place;
     tool_rights::ticket right;
     if (is_cell(message)) {
         right = runs_.sandboxes().tools().give(who, where.id);

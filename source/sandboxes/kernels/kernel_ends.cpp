@@ -56,17 +56,13 @@ std::string why_ended(const sandbox::run_result& end, const settings& config)
     using sandbox::cause;
     if (end.why == cause::output_limit)
         return "The kernel was ended because a call printed more than the " + mebibytes(config.output_hard_limit) +
-               " of SANDBOX_OUTPUT_LIMIT";
-    if (end.why == cause::cpu_limit)
-        return "The kernel was ended because it had used up its processor time (SANDBOX_KERNEL_CPU)";
+               " that one may print";
+    if (end.why == cause::cpu_limit) return "The kernel was ended because it had used up its processor time";
     if (end.why == cause::memory_limit) return why_memory(end, config);
     if (end.why == cause::setup_failed) return "The kernel could not be started: " + without_stop(end.error);
     if (end.why == cause::lost) return without_stop(end.error);
-    if (end.why == cause::file_size_limit && !end.detail.empty()) {
-        std::string detail = end.detail;
-        name_quota(detail);
-        return "The kernel was ended: " + without_stop(std::move(detail));
-    }
+    if (end.why == cause::file_size_limit && !end.detail.empty())
+        return "The kernel was ended: " + without_stop(end.detail);
     if (end.why == cause::cancelled)
         return "The kernel was ended" + (end.error.empty() ? "" : " because " + without_stop(end.error));
     return "The kernel ended (" + std::string(sandbox::to_string(end.why)) + ", exit code " +

@@ -140,7 +140,7 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
 
 awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, caller who, request_io& io,
                                               sandbox_record where, std::string code, run_options options,
-                                              run_admission::place* place)
+                                              run_admission::slot* place)
 {
     const auto process = one->process;
     kernel_outcome outcome;
@@ -168,7 +168,7 @@ awaitable<kernel_outcome> kernel_manager::run(std::shared_ptr<kernel> one, calle
 
 awaitable<run_outcome> kernel_manager::run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                                 sandbox_record where, std::string code, run_options options,
-                                                run_admission::place* place, kernel_answer& answer)
+                                                run_admission::slot* place, kernel_answer& answer)
 {
     auto request = runs_.base(where);
     const auto time = runs_.time_of(runs_.python_terms(), where, options);
@@ -200,7 +200,7 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
 {
     kernel_fork copied;
     std::shared_ptr<turn> mine;
-    run_admission::place place;
+    run_admission::slot place;
     if (one) {
         mine = std::make_shared<turn>(one);
         co_await wait_for_turn(mine, io);

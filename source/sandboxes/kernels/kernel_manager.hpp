@@ -126,12 +126,12 @@ private:
     awaitable<kernel_outcome> take_turn(caller who, request_io& io, sandbox_record where, std::string code,
                                         run_options options);
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, caller who, request_io& io, sandbox_record where,
-                                  std::string code, run_options options, run_admission::place* place);
+                                  std::string code, run_options options, run_admission::slot* place);
     awaitable<kernel_answer> converse_in_turn(caller who, request_io& io, sandbox_record where, std::string name,
                                               json::object message, std::size_t bytes, kernel_listener& to);
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                     sandbox_record where, std::string code, run_options options,
-                                    run_admission::place* place, kernel_answer& answer);
+                                    run_admission::slot* place, kernel_answer& answer);
     kernel_questions answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person = nullptr);
     awaitable<json::object> install(caller who, request_io& io, sandbox_record where, std::vector<std::string> names);
 

@@ -1,5 +1,6 @@
 #include "kernels/kernel_program.hpp"
 
+#include "jail/system_files.hpp"
 #include "runs/python_run.hpp"
 
 #include <string_view>
@@ -53,7 +54,7 @@ std::vector<std::string> kernel_arguments(std::string interpreter, std::string w
                                           std::string stored_folder, bool forgets)
 {
     std::string program;
-    for (const auto part : {python_common, kernel_display, kernel_code, kernel_driver}) program.append(part);
+    for (const auto part : {sandbox::python_common, kernel_display, kernel_code, kernel_driver}) program.append(part);
     std::vector<std::string> arguments{std::move(workspace_inside), std::move(stored_folder)};
     if (forgets) arguments.emplace_back("forget");
     return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
@@ -70,7 +71,7 @@ json::object later_kernel_programs()
     later["kernel_loop"] = kernel_loop;
     later["kernel_orders"] = kernel_orders;
     later["kernel_workers"] = kernel_workers;
-    later["kernel_figures"] = std::string(python_figures) + std::string(kernel_figures);
+    later["kernel_figures"] = std::string(sandbox::python_figures) + std::string(kernel_figures);
     later["kernel_forms"] = kernel_forms;
     later["kernel_stand_in"] = kernel_stand_in;
     std::string recall(kernel_state_common);

@@ -98,7 +98,7 @@ awaitable<json::object> kernel_manager::install(caller who, request_io& io, sand
         co_return answer;
     }
     run_options options;
-    options.has_place = true;
+    options.has_slot = true;
     options.max_output = most_install_output;
     try {
         const auto outcome = co_await packages_->install(std::move(who), io, std::move(where), package_kind::pip,

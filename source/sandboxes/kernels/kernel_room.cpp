@@ -50,7 +50,7 @@ std::string kernel_manager::why_full(const std::string& owner) const
     if (count(&owner) >= limits.of(owner).kernels)
         return sentence + limits.refusal_in_words(owner, &principal_limits::kernels);
     if (count(nullptr) < config_.max_kernels) return {};
-    return sentence + "SANDBOX_MAX_KERNELS allows (" + std::to_string(config_.max_kernels) + ")";
+    return sentence + "SANDBOX_MAX_LIVE allows (" + std::to_string(config_.max_kernels) + ")";
 }
 
 // The longest unused of the caller's own kernels, else one of a caller who has more of them; null: all run code.

@@ -70,7 +70,7 @@ std::string network_caller::obstacle() const
     return count_ < most_put ? "" : "this run has asked " + std::to_string(most_put) + " questions already";
 }
 
-const egress_verdict* network_caller::refusal_of(const std::string& place) const
+const policy_decision* network_caller::refusal_of(const std::string& place) const
 {
     const auto known = refused_.find(place);
     return known == refused_.end() ? nullptr : &known->second;

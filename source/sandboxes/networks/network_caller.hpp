@@ -39,8 +39,8 @@ public:
     /// Puts the questions until it is cancelled.
     awaitable<> run();
 
-    const std::set<std::string>& allowed() const { return allowed_; }  ///< places, for this run alone
-    const egress_verdict* refusal_of(const std::string& place) const;  ///< for this run alone; null: none
+    const std::set<std::string>& allowed() const { return allowed_; }   ///< places, for this run alone
+    const policy_decision* refusal_of(const std::string& place) const;  ///< for this run alone; null: none
     const std::string& sandbox() const { return sandbox_; }
     const std::string& request() const { return io_.request(); }
 
@@ -60,7 +60,7 @@ private:
     std::size_t count_ = 0;  // of questions put
     std::deque<std::shared_ptr<network_question>> waiting_;
     std::set<std::string> allowed_;
-    std::map<std::string, egress_verdict> refused_;
+    std::map<std::string, policy_decision> refused_;
     event raised_;
 };
 

@@ -15,7 +15,7 @@ struct network_question {
     host who;
     std::uint16_t port = 0;
     std::shared_ptr<const egress_ticket> ticket;  ///< of the first connection, for the audit
-    std::optional<egress_verdict> verdict;        ///< nothing: it is open
+    std::optional<policy_decision> verdict;       ///< nothing: it is open
     event settled;
 };
 

@@ -7,9 +7,9 @@
 
 namespace cmcp {
 
-egress_verdict network_questions::refusal(const std::string& place, std::string rule, const std::string& why)
+policy_decision network_questions::refusal(const std::string& place, std::string rule, const std::string& why)
 {
-    egress_verdict verdict;
+    policy_decision verdict;
     const std::string again = rule == "no answer" ? "run it again when the user can answer, or " : "";
     verdict.rule = std::move(rule);
     verdict.sentence = place + " is refused: it is not in the sandbox's network, and " + why + "; " + again +
@@ -17,8 +17,8 @@ egress_verdict network_questions::refusal(const std::string& place, std::string 
     return verdict;
 }
 
-awaitable<egress_verdict> network_questions::ask(std::string sandbox, std::shared_ptr<const egress_ticket> ticket,
-                                                 host who, std::uint16_t port)
+awaitable<policy_decision> network_questions::ask(std::string sandbox, std::shared_ptr<const egress_ticket> ticket,
+                                                  host who, std::uint16_t port)
 {
     auto& of = sandboxes_[sandbox];
     const std::string place = who.with_port(port);
@@ -41,7 +41,7 @@ awaitable<egress_verdict> network_questions::ask(std::string sandbox, std::share
     co_return *question->verdict;
 }
 
-std::optional<egress_verdict> network_questions::known(const of_sandbox& of, const std::string& place) const
+std::optional<policy_decision> network_questions::known(const of_sandbox& of, const std::string& place) const
 {
     const auto refused = of.refused.find(place);
     if (refused != of.refused.end()) return refused->second;
@@ -112,7 +112,7 @@ void network_questions::allow(network_caller& by, const network_question& questi
     sandboxes_[by.sandbox()].notes.push_back("The user allowed " + place +
                                              (lasting ? " for this sandbox." : " for this run."));
     changed_(by.sandbox());
-    egress_verdict allowed;
+    policy_decision allowed;
     allowed.allowed = true;
     allowed.rule = "user";
     settle(by.sandbox(), place, allowed);
@@ -121,14 +121,14 @@ void network_questions::allow(network_caller& by, const network_question& questi
 void network_questions::refuse(network_caller& by, const network_question& question)
 {
     if (question.verdict) return;
-    egress_verdict verdict;
+    policy_decision verdict;
     verdict.rule = "user";
     verdict.sentence = question.place + " is refused: the user was asked and did not allow it; do without it.";
     sandboxes_[by.sandbox()].refused[question.place] = verdict;
     settle(by.sandbox(), question.place, verdict);
 }
 
-void network_questions::settle(const std::string& sandbox, const std::string& place, const egress_verdict& verdict)
+void network_questions::settle(const std::string& sandbox, const std::string& place, const policy_decision& verdict)
 {
     auto& of = sandboxes_[sandbox];
     const auto question = open_question(of, place);

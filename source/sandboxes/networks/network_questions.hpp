@@ -35,11 +35,11 @@ public:
     const std::chrono::milliseconds& patience() const { return patience_; }
 
     /// Whether the place may be reached, though the list of the sandbox does not name it.
-    awaitable<egress_verdict> ask(std::string sandbox, std::shared_ptr<const egress_ticket> ticket, host who,
-                                  std::uint16_t port);
+    awaitable<policy_decision> ask(std::string sandbox, std::shared_ptr<const egress_ticket> ticket, host who,
+                                   std::uint16_t port);
 
     /// The verdict with a sentence that says why and what to do.
-    static egress_verdict refusal(const std::string& place, std::string rule, const std::string& why);
+    static policy_decision refusal(const std::string& place, std::string rule, const std::string& why);
 
     /// The places that are allowed as long as a run goes on.
     std::vector<std::string> allowed_for_runs(const std::string& sandbox) const;
@@ -61,19 +61,19 @@ private:
     struct of_sandbox {
         std::vector<network_caller*> callers;  // the latest one last
         std::vector<std::shared_ptr<network_question>> open;
-        std::map<std::string, egress_verdict> refused;
+        std::map<std::string, policy_decision> refused;
         std::vector<std::string> notes;
     };
 
     void enter(network_caller& begun) { sandboxes_[begun.sandbox()].callers.push_back(&begun); }
     void leave(network_caller& ended);
     network_caller* caller_in(const of_sandbox& of, std::string& obstacle) const;
-    std::optional<egress_verdict> known(const of_sandbox& of, const std::string& place) const;
+    std::optional<policy_decision> known(const of_sandbox& of, const std::string& place) const;
     std::shared_ptr<network_question> open_question(const of_sandbox& of, const std::string& place) const;
 
     void allow(network_caller& by, const network_question& question, bool lasting);
     void refuse(network_caller& by, const network_question& question);
-    void settle(const std::string& sandbox, const std::string& place, const egress_verdict& verdict);
+    void settle(const std::string& sandbox, const std::string& place, const policy_decision& verdict);
     void settle_all(of_sandbox& of, const std::string& why);
 
     const std::chrono::milliseconds& patience_;

@@ -134,7 +134,7 @@ std::vector<sandbox_network::secret_notice> sandbox_network::secrets_of(const sa
 {
     std::vector<secret_notice> all;
     for (const auto& each : secrets_.of(of)) {
-        secret_notice notice{each.name, {}, each.place.text()};
+        secret_notice notice{each.name, {}, each.position.text()};
         for (const auto& host : each.hosts) {
             const std::string name = (host.is == egress_entry::kind::subdomains ? "*." : "") + host.name;
             const std::string port = host.port == held_secret::usual_port ? "" : ":" + std::to_string(host.port);
@@ -162,7 +162,6 @@ std::shared_ptr<egress_ticket> sandbox_network::issue(const sandbox_record& of, 
 {
     egress_limits limits;
     limits.bytes = config_.sandbox_network_bytes;
-    limits.connections = config_.sandbox_network_connections;
     limits.idle = idle_limit + config_.sandbox_network_ask;
     auto ticket = guard_.issue(of.id, policy_of(of), limits);
     ticket->ask_by([this, id = of.id](std::shared_ptr<const egress_ticket> by, host who, std::uint16_t port) {

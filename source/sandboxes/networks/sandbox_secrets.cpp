@@ -73,7 +73,8 @@ int nearness(const secret_record& secret, const sandbox_record& where)
 bool is_same_secret(const held_secret& a, const held_secret& b)
 {
     return a.name == b.name && a.value == b.value && a.placeholder == b.placeholder &&
-           a.place.text() == b.place.text() && std::ranges::equal(a.hosts, b.hosts, [](const auto& x, const auto& y) {
+           a.position.text() == b.position.text() &&
+           std::ranges::equal(a.hosts, b.hosts, [](const auto& x, const auto& y) {
                return x.is == y.is && x.name == y.name && x.port == y.port;
            });
 }
@@ -91,7 +92,7 @@ public:
         return std::ranges::any_of(all, [&](const held_secret& each) { return each.concerns(who); });
     }
 
-    std::shared_ptr<const place_secrets> at(const host& who, std::uint16_t port) override
+    std::shared_ptr<const target_secrets> at(const host& who, std::uint16_t port) override
     {
         if (who.address) return nullptr;
         auto all = of_.of(where_);
@@ -102,7 +103,7 @@ public:
         auto& known = places_[place];
         if (!known || !std::ranges::equal(known->all, all, is_same_secret)) {
             auto masks = std::make_shared<const secret_masks>(all);
-            known = std::make_shared<const place_secrets>(place_secrets{std::move(all), std::move(masks)});
+            known = std::make_shared<const target_secrets>(target_secrets{std::move(all), std::move(masks)});
         }
         return known;
     }
@@ -126,7 +127,7 @@ public:
 private:
     sandbox_secrets& of_;
     sandbox_record where_;
-    std::map<std::string, std::shared_ptr<const place_secrets>> places_;  // because masks take a while to make
+    std::map<std::string, std::shared_ptr<const target_secrets>> places_;  // because masks take a while to make
 };
 
 sandbox_secrets::~sandbox_secrets() { close_all(); }

@@ -1,7 +1,9 @@
 #include "networks/secret_files.hpp"
 
-#include <fstream>
-#include <iterator>
+#include "posix/bytes.hpp"
+#include "posix/unique_fd.hpp"
+
+#include <fcntl.h>
 
 namespace cmcp {
 
@@ -12,13 +14,13 @@ const std::string bundle_name = "certificates.pem";  // of the system and of the
 const std::string authority_name = "authority.pem";  // for programs that add it to their own
 const std::string wget_name = "wgetrc";
 
-// The programs of images trust what this machine trusts, too.
+// The programs of images trust what this machine trusts, too. It is a quarter of a megabyte, and read on the loop.
 std::string system_certificates()
 {
     for (const char* place : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                               "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-        std::ifstream file(place, std::ios::binary);
-        if (file) return {std::istreambuf_iterator<char>(file), {}};
+        const unique_fd file(::open(place, O_RDONLY | O_CLOEXEC));
+        if (file) return read_all(file.get());
     }
     return {};
 }

@@ -203,7 +203,7 @@ fetch_request package_door::request(web_url at) const
     wanted.url = std::move(at);
     wanted.max_bytes = longest_page;
     wanted.timeout = source_.timeout;
-    wanted.timeout_setting = "SANDBOX_INSTALL_TIMEOUT";
+    wanted.timeout_setting = "the time of an installation";
     return wanted;
 }
 

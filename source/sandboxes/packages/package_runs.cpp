@@ -160,6 +160,7 @@ sandbox::run_request package_runs::install_request(const package_work& of) const
     request.environment.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");  // those are read-only in a run
     request.environment.emplace_back("PIP_CONFIG_FILE", "/dev/null");
     request.limits.wall = of.left();
+    request.asks_after = of.time_of_call;
     request.result_channel = true;
     request.label = of.options.request_id;
     return request;

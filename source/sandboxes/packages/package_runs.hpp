@@ -22,7 +22,8 @@ struct package_work {
     std::shared_ptr<package_index> index;
     std::string authorization;  ///< for the index; empty: none
     std::shared_ptr<egress_ticket> ticket;
-    std::chrono::milliseconds time{};  ///< that the whole may take
+    std::chrono::milliseconds time{};          ///< that the whole may take
+    std::chrono::milliseconds time_of_call{};  ///< after which it goes on as a job; 0: it never does
     std::chrono::steady_clock::time_point end;
 
     std::chrono::milliseconds left() const;  ///< until `end`; at least one

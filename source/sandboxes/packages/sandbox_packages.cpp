@@ -121,13 +121,17 @@ awaitable<package_outcome> sandbox_packages::install(caller who, request_io& io,
 awaitable<package_outcome> sandbox_packages::run(caller who, request_io& io, sandbox_record where, package_kind kind,
                                                  std::vector<std::string> names, run_options options)
 {
-    run_admission::place place;
-    if (!options.has_place) place = co_await runs_.admit(std::move(who), io, options.background);
+    run_admission::slot slot;
+    options.may_outlive = options.may_outlive && !options.has_slot;
+    std::string key = admission_key(who);
+    if (!options.has_slot) slot = co_await runs_.admit(std::move(who), io, options.background);
     const auto of = co_await begin(std::move(where), kind, std::move(names), std::move(options));
     json::value sentence = json::string("Fetching and installing from " + of->index->root().who.text() + ": " +
                                         joined(of->order.names, ", "));
     co_await io.log(log_severity::info, "packages", std::move(sentence));
-    auto outcome = co_await finish(of, io);
+    overtime beyond{.slot = &slot, .key = std::move(key), .ends = false};
+    if (of->time_of_call.count() > 0) beyond.more = of->time - of->time_of_call;
+    auto outcome = co_await finish(of, io, std::move(beyond));
     co_return outcome;
 }
 
@@ -146,20 +150,26 @@ awaitable<std::shared_ptr<package_work>> sandbox_packages::begin(sandbox_record 
     of->index = std::make_shared<package_index>(kind, std::move(address.url));
     of->authorization = std::move(address.authorization);
     of->time = chosen_timeout(options.timeout, config_.install_timeout, config_.install_timeout);
+    const auto foreground = runs_.command_terms().time(options);
+    if (options.may_outlive && !options.background && foreground < config_.install_timeout) {
+        of->time = config_.install_timeout;
+        of->time_of_call = foreground;
+    }
     of->end = std::chrono::steady_clock::now() + of->time;
     of->where = std::move(where);
     of->options = std::move(options);
     co_return of;
 }
 
-awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work> of, request_io& io)
+awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work> of, request_io& io, overtime beyond)
 {
     const auto model = runs_.base(of->where);
     output_location output_of{model.principal, model.workspace};
     collected_work work = [this, of](output_collector& output) { return installing_.run(of, output); };
     package_outcome outcome;
     marked_install marked(runs_.sandboxes(), of->where);
-    outcome.run = co_await runs_.runs().collect(io, std::move(output_of), of->options.max_output, std::move(work));
+    outcome.run =
+        co_await runs_.runs().collect(io, std::move(output_of), of->options.max_output, std::move(work), &beyond);
     outcome.run.limits = model.limits;
     outcome.run.limits.wall = of->time;
     const auto report = jsonrpc::read_object(outcome.run.end.result);
@@ -173,7 +183,7 @@ awaitable<package_outcome> sandbox_packages::finish(std::shared_ptr<package_work
         const auto old = before.find(name);
         if (old == before.end() || old->second != version) outcome.installed.push_back(name + "==" + version);
     }
-    const std::string longest = seconds_text(config_.install_timeout) + ", SANDBOX_INSTALL_TIMEOUT";
+    const std::string longest = seconds_text(config_.install_timeout);
     outcome.problem =
         package_problem(outcome.run, of->order.kind, of->ticket->refusals(), of->index->root().text(), longest);
     co_return outcome;

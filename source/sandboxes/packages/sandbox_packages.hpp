@@ -38,7 +38,7 @@ private:
                                    std::vector<std::string> names, run_options options);
     awaitable<std::shared_ptr<package_work>> begin(sandbox_record where, package_kind kind,
                                                    std::vector<std::string> names, run_options options);
-    awaitable<package_outcome> finish(std::shared_ptr<package_work> of, request_io& io);
+    awaitable<package_outcome> finish(std::shared_ptr<package_work> of, request_io& io, overtime beyond);
     awaitable<package_origin> origin(package_kind kind);
     std::shared_ptr<const egress_policy> policy(package_kind kind, const package_origin& origin, const web_url& index);
     const std::string& index_setting(package_kind kind) const;

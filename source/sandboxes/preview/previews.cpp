@@ -2,6 +2,7 @@
 
 #include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
+#include "http/router.hpp"
 #include "limits/socket_memory.hpp"
 #include "preview/preview_names.hpp"
 #include "text/ascii.hpp"
@@ -222,6 +223,18 @@ awaitable<bool> previews::pass(exchange& x, preview_request wanted, port_link li
     auto page = preview_problem(x.request(), 502, problem);
     co_await x.reply(std::move(page));
     co_return false;
+}
+
+void add_preview_routes(router& routes, previews& shown)
+{
+    routes.add({.methods = {},
+                .path = "/preview/*",
+                .serve = [&shown](exchange& x) { return shown.serve(x); },
+                .access = route_access::open,
+                .body = route_body::streamed,
+                .host = [&shown](std::string_view host) { return shown.has_origin(host); },
+                .handle = [&shown](const http_request& by) { return shown.handle_of(by); },
+                .relays = true});
 }
 
 }  // namespace cmcp

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/preview_gateway.hpp"
+#include "http/exchange.hpp"
 #include "preview/port_links.hpp"
 #include "preview/preview_request.hpp"
 #include "sandbox/backend.hpp"
@@ -18,11 +18,12 @@
 
 namespace cmcp {
 
+class router;
 struct sandbox_settings;
 
 /// Shows ports of sandboxes to whoever has a link, and tells which of them listen. Everything given to the constructor
 /// must outlive it. Io thread only.
-class previews final : public preview_gateway {
+class previews {
 public:
     previews(asio::any_io_executor executor, const sandbox_settings& config, sandbox::backend& cells,
              sandbox_manager& sandboxes, blocking_pool& pool);
@@ -50,10 +51,14 @@ public:
     /// The page that one of the caller's own links leads to; nothing: the URL is no such link.
     std::optional<inner_page> behind(const caller& who, const std::string& url);
 
-    bool has_origin(std::string_view host) const override;
-    std::string handle_of(const http_request& request) const override;
-    awaitable<> serve(exchange& x) override;
-    void end_all() override { links_.end_uses(); }
+    /// Whether all requests of this Host are for shown ports.
+    bool has_origin(std::string_view host) const;
+
+    /// The sandbox that such a request is for, as its address names it; empty: it names none.
+    std::string handle_of(const http_request& request) const;
+
+    /// A request of such a Host, or below /preview/.
+    awaitable<> serve(exchange& x);
 
 private:
     std::optional<port_link> link_for(const preview_request& wanted) const;
@@ -67,5 +72,9 @@ private:
     blocking_pool& pool_;
     port_links links_;
 };
+
+/// /preview/<token>/… and every path of the Hosts beneath MCP_PREVIEW_DOMAIN, with any method: ports of sandboxes.
+/// `shown` must outlive the routes.
+void add_preview_routes(router& routes, previews& shown);
 
 }  // namespace cmcp

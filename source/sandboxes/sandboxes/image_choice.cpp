@@ -159,6 +159,18 @@ std::string image_choice::check(const std::string& image) const
     return name;
 }
 
+// The time of a folder is exact to some milliseconds, so that two changes may have the same one.
+const std::vector<std::string>& image_choice::there() const
+{
+    const auto since = store_.names_changed();
+    const bool is_same = since.tv_sec == there_since_.tv_sec && since.tv_nsec == there_since_.tv_nsec;
+    if (is_same && settled_) return there_;
+    settled_ = ::time(nullptr) > since.tv_sec + 1;
+    there_since_ = since;
+    there_ = store_.names();
+    return there_;
+}
+
 image image_choice::of(const sandbox_record& where) const
 {
     auto there = store_.find(where.image);

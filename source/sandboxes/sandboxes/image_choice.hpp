@@ -39,6 +39,9 @@ public:
     std::optional<std::string> to_fetch(const std::string& image) const;
     const image_pulls& pulls() const { return pulls_; }
 
+    /// The names of the images that are there. Reads the disk where they may have changed.
+    const std::vector<std::string>& there() const;
+
     image of(const sandbox_record& where) const;  ///< as the store has it now; throws ImageNotFound
 
 private:
@@ -51,6 +54,9 @@ private:
     const settings& config_;
     image_pulls pulls_;
     image_store store_;
+    mutable std::vector<std::string> there_;  // as of the last look
+    mutable timespec there_since_{};
+    mutable bool settled_ = false;  // no change can hide behind that time any more
 };
 
 }  // namespace cmcp

@@ -150,6 +150,16 @@ awaitable<> image_fetches::provide(request_io& io, std::string image)
     if (!one->problem.empty()) throw sandbox_error("ImageNotFetched", one->problem);
 }
 
+std::string image_fetches::begin(const std::string& image)
+{
+    const auto name = choice_.to_fetch(image);
+    if (!name) choice_.check(image);
+    if (!name) return {};
+    const auto one = join(*name);
+    if (!one->problem.empty()) throw sandbox_error("ImageNotFetched", one->problem);
+    return one->is_over() ? std::string() : one->progress();
+}
+
 // A failure is kept for a while, so that calls in a loop do not become fetches in a loop.
 std::shared_ptr<image_fetches::fetch> image_fetches::join(const std::string& name)
 {

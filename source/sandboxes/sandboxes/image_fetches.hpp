@@ -34,6 +34,10 @@ public:
     /// sandbox_error (ImageNotFetched, Busy, InvalidArgument).
     awaitable<> provide(request_io& io, std::string image);
 
+    /// The same without waiting: a sentence on how far it is. Empty: the image is there. Begins it where it is not
+    /// under way. Throws sandbox_error, ImageNotFound also where SANDBOX_IMAGE_PULL does not allow it.
+    std::string begin(const std::string& image);
+
     awaitable<> stop();  ///< ends what is under way
 
 private:

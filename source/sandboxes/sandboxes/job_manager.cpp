@@ -100,7 +100,7 @@ awaitable<job_view> job_manager::start(caller who, new_job description, work beg
     co_await uncancelled(std::move(decision));  // the caller is to learn the id
     job_view view;
     view.record = added->record();
-    view.place = added->place();
+    view.queue_position = added->queue_position();
     co_return view;
 }
 

@@ -37,7 +37,7 @@ public:
     {
     }
 
-    /// Begins a job. Its record says whether it waits for its turn (state, job_view::place).
+    /// Begins a job. Its record says whether it waits for its turn (state, job_view::queue_position).
     awaitable<job_view> start(caller who, new_job description, work begins);
 
     /// Whether a call goes on as a job when its time is over.

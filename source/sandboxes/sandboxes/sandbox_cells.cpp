@@ -47,6 +47,8 @@ awaitable<> sandbox_cells::end(sandbox_record of)
     co_await backend_.end_cell(std::move(cell));
 }
 
+void sandbox_cells::hold(bool on) { backend_.hold_cells(on); }
+
 void sandbox_cells::tell_beside(const std::string& id, const std::string& sentence)
 {
     std::string& all = beside_[id];

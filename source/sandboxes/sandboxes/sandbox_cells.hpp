@@ -24,6 +24,7 @@ public:
     /// Those whose programs have used more than a thousandth of a processor since the last call.
     awaitable<std::vector<std::string>> at_work();
 
+    void hold(bool on);                  ///< all of them stand still, or go on
     awaitable<> end(sandbox_record of);  ///< returns once nothing of it is left
     void forget(const std::string& id)
     {

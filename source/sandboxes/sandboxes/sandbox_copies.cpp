@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The exchange is one step, so a crash leaves the old files or the new ones.
-void exchange(const fs::path& one, const fs::path& other)
+void swap_folders(const fs::path& one, const fs::path& other)
 {
     if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) != 0)
         throw sandbox_error("SandboxError",
@@ -38,7 +38,7 @@ void exchange(const fs::path& one, const fs::path& other)
 }  // namespace
 
 // All or nothing: a copy that could not be finished, or is larger than the quota leaves room for, is removed.
-awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share& disk, fs::path from, fs::path to)
+awaitable<std::uint64_t> sandbox_manager::copy_or_clear(reservations::share& disk, fs::path from, fs::path to)
 {
     std::optional<sandbox_error> refused;
     try {
@@ -57,13 +57,13 @@ awaitable<std::uint64_t> sandbox_manager::copy_or_clear(disk_reservations::share
     throw sandbox_error(*refused);
 }
 
-awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, sandbox_record from,
-                                                     disk_reservations::share disk)
+awaitable<sandbox_record> sandbox_manager::copy_into(sandbox_record record, reservations::share counted,
+                                                     sandbox_record from, reservations::share disk)
 {
     auto prepare = [places = places_, to = record] { places.make(to); };
     co_await pool_.run(record.owner, std::move(prepare));
     record.disk = co_await copy_or_clear(disk, places_.files(from), places_.files(record));
-    record = co_await make(std::move(record));
+    record = co_await make(std::move(record), std::move(counted));
     store_.set_packages(record.id, store_.packages(from.id));
     co_return record;
 }
@@ -73,10 +73,14 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto from = find(who, id_or_name);
     const auto busy = enter(from);
     const new_sandbox wanted{std::move(name), from.image};
+    std::shared_ptr<void> turn;
+    if (before_making_) turn = co_await before_making_(who.principal, wanted.name);
     auto record = describe(who, wanted);
     record.network = from.network;
+    record.labels = from.labels;
     auto disk = reserve(record, from.disk);
-    auto work = copy_into(std::move(record), from, std::move(disk));
+    auto counted = being_made_.take(record.owner, 1);
+    auto work = copy_into(std::move(record), std::move(counted), from, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
@@ -84,7 +88,7 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
 }
 
 awaitable<snapshot_record> sandbox_manager::keep_copy(snapshot_record record, sandbox_record of,
-                                                      disk_reservations::share disk)
+                                                      reservations::share disk)
 {
     auto prepare = [folder = places_.folder(record.sandbox) / "snapshots"] { make_private_folder(folder); };
     co_await pool_.run(record.owner, std::move(prepare));
@@ -110,7 +114,7 @@ awaitable<snapshot_record> sandbox_manager::snapshot(caller who, std::string id_
 }
 
 // Runs in the sandbox end first, because they would go on in the folder that is removed.
-awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk)
+awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot, reservations::share disk)
 {
     const activities_reopened at_end{activities_, into.id};
     const auto& id = into.id;
@@ -119,7 +123,7 @@ awaitable<> sandbox_manager::put_back(sandbox_record into, std::string snapshot,
     const fs::path fresh = places_.folder(id) / "restored";
     co_await clear(into.owner, fresh);
     const auto bytes = co_await copy_or_clear(disk, places_.snapshot(id, snapshot), fresh);
-    auto replace = [fresh, files = places_.files(into)] { exchange(fresh, files); };
+    auto replace = [fresh, files = places_.files(into)] { swap_folders(fresh, files); };
     co_await pool_.run(into.owner, std::move(replace));
     store_.set_disk(id, bytes);
     co_await clear(into.owner, fresh);

@@ -9,7 +9,7 @@ namespace cmcp {
 
 void sandbox_manager::check_disk(const std::string& owner, std::uint64_t more)
 {
-    const std::uint64_t used = store_.disk(owner) + reservations_.of(owner);
+    const std::uint64_t used = store_.disk(owner) + disk_reserved_.of(owner);
     if (used + more <= limits_.of(owner).disk) return;
     auto all = store_.list(owner);
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.disk > b.disk; });
@@ -28,7 +28,7 @@ void sandbox_manager::check_room(const sandbox_record& into, std::uint64_t more)
     check_disk(into.owner, more);
     const auto most = limits_.of(into.owner).workspace;
     const auto now = into.is_default() && most != 0 ? store_.find_of_any(into.id) : std::nullopt;
-    const std::uint64_t used = now ? now->disk + reservations_.of(into.owner) : 0;
+    const std::uint64_t used = now ? now->disk + disk_reserved_.of(into.owner) : 0;
     if (!now || used + more <= most) return;
     throw sandbox_error("QuotaExceeded", "Your default sandbox would take " + std::to_string((used + more) >> 20) +
                                              " MiB of disk, more than the " + std::to_string(most >> 20) +
@@ -36,16 +36,16 @@ void sandbox_manager::check_room(const sandbox_record& into, std::uint64_t more)
                                              "files first (file_delete, or rm in a run).");
 }
 
-disk_reservations::share sandbox_manager::reserve_for(const std::string& owner, std::uint64_t bytes)
+reservations::share sandbox_manager::reserve_for(const std::string& owner, std::uint64_t bytes)
 {
     check_disk(owner, bytes);
-    return reservations_.take(owner, bytes);
+    return disk_reserved_.take(owner, bytes);
 }
 
-disk_reservations::share sandbox_manager::reserve(const sandbox_record& into, std::uint64_t bytes)
+reservations::share sandbox_manager::reserve(const sandbox_record& into, std::uint64_t bytes)
 {
     check_room(into, bytes);
-    return reservations_.take(into.owner, bytes);
+    return disk_reserved_.take(into.owner, bytes);
 }
 
 std::uint64_t sandbox_manager::most_files_of(const sandbox_record& of)
@@ -58,10 +58,10 @@ std::uint64_t sandbox_manager::most_files_of(const sandbox_record& of)
     return std::max<std::uint64_t>(1, is_bound ? std::min(left, limits.workspace) : left);
 }
 
-void sandbox_manager::extend(disk_reservations::share& disk, std::uint64_t bytes)
+void sandbox_manager::extend(reservations::share& disk, std::uint64_t bytes)
 {
-    if (bytes <= disk.bytes()) return;
-    check_disk(disk.owner(), bytes - disk.bytes());
+    if (bytes <= disk.amount()) return;
+    check_disk(disk.owner(), bytes - disk.amount());
     disk.resize(bytes);
 }
 
@@ -76,7 +76,7 @@ awaitable<> sandbox_manager::check_beside_others(sandbox_record into, std::uint6
     check_room(into, 0);
 }
 
-void sandbox_manager::measure_soon(const sandbox_record& written, disk_reservations::share disk)
+void sandbox_manager::measure_soon(const sandbox_record& written, reservations::share disk)
 {
     const auto [at, first] = measuring_->of.try_emplace(written.id);
     at->second.written.push_back(std::move(disk));

@@ -3,7 +3,7 @@
 #include "async/turns.hpp"
 #include "files/file_edit.hpp"
 #include "files/file_operations.hpp"
-#include "http/file_gateway.hpp"
+#include "sandboxes/file_streams.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/stored_file.hpp"
 
@@ -16,13 +16,17 @@ namespace cmcp {
 struct settings;
 
 /// Files of sandboxes, in and out. Paths are relative to the working folder or begin with it (/app/results/x); the
-/// kernel keeps them in it. Members throw sandbox_error or file_error, those of file_gateway throw gateway_error.
-class sandbox_files final : public file_gateway {
+/// kernel keeps them in it. Throws sandbox_error and file_error.
+class sandbox_files {
 public:
     sandbox_files(const settings& config, sandbox_manager& sandboxes, blocking_pool& pool);
 
     /// Path as sandbox tools take it, made relative to the working folder. Throws sandbox_error (InvalidArgument).
     std::string relative(std::string_view field, const std::string& path) const;
+
+    /// The same for files of `where`. In the default sandbox a leading `/` may mean its root, as in the earlier system.
+    /// It stays, because file_path has rules for it.
+    std::string path_in(const sandbox_record& where, std::string_view field, const std::string& path) const;
 
     /// Bytes into a file.
     awaitable<stored_file> put(sandbox_record where, std::string path, std::string bytes);
@@ -45,13 +49,15 @@ public:
     awaitable<> remove(sandbox_record where, std::string path, file_policy policy);
     awaitable<> move(sandbox_record where, file_move_request what, file_policy policy);
 
-    awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox,
-                                                   std::string path) override;
+    // For clients of HTTP. `sandbox`: id or name, of the principal; empty: the default one.
+    awaitable<std::unique_ptr<file_download>> open(std::string principal, std::string sandbox, std::string path);
+
+    /// `announced`: bytes that will come, where known, so that too many are refused before the first.
     awaitable<std::unique_ptr<file_upload>> begin(std::string principal, std::string sandbox, std::string path,
-                                                  std::optional<std::uint64_t> announced) override;
+                                                  std::optional<std::uint64_t> announced);
 
 private:
-    awaitable<stored_file> publish(sandbox_record where, written_file written, disk_reservations::share disk);
+    awaitable<stored_file> publish(sandbox_record where, written_file written, reservations::share disk);
     std::string local_path(const std::string& named) const;
 
     const settings& config_;

@@ -145,6 +145,19 @@ void sandbox_manager::check_maker(const caller& who, const std::string& image) c
                             "lets code fetch some with SANDBOX_TOOLS_REACH_OUT=network.");
 }
 
+std::string sandbox_manager::check_labels(const std::vector<std::string>& wanted) const
+{
+    if (wanted.empty()) return {};
+    const auto labels = read_labels(wanted);
+    if (!labels) throw sandbox_error("InvalidArgument", "Labels are texts of the form name=value, as \"gpu=a100\".");
+    if (!has_labels_)
+        throw sandbox_error("InvalidArgument",
+                            "Labels choose among the servers of a cluster, and this server is "
+                            "alone (CLUSTER_ETCD is not set): leave them out.");
+    has_labels_(*labels);
+    return labels_text(*labels);
+}
+
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
 {
     check_maker(who, wanted.image);
@@ -155,10 +168,11 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.session = session_digest(who);
     record.passing = wanted.passing && who.session_ends;
     record.network = network_.hosts_of(who, wanted.network);
+    record.labels = check_labels(wanted.labels);
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();
-    if (store_.count(record.owner) >= limits_.of(record.owner).sandboxes)
+    if (store_.count(record.owner) + being_made_.of(record.owner) >= limits_.of(record.owner).sandboxes)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as " +
                                                  limits_.refusal_in_words(record.owner, &principal_limits::sandboxes) +
                                                  "; delete one with delete_sandbox first.");
@@ -166,12 +180,16 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     return record;
 }
 
-// The folder is made first. The next start removes a folder without a record, so a record is always whole.
-awaitable<sandbox_record> sandbox_manager::make(sandbox_record record)
+// The folder is made first. The next start removes a folder without a record, so a record is always whole. `counted`
+// stands for it in the quota until there is a record.
+awaitable<sandbox_record> sandbox_manager::make(sandbox_record record, reservations::share counted)
 {
     auto work = [places = places_, record] { places.make(record); };
     co_await pool_.run(record.owner, std::move(work));
-    std::function<void()> insert = [this, &record] { store_.insert(record); };
+    std::function<void()> insert = [this, &record, &counted] {
+        store_.insert(record);
+        counted = {};
+    };
     auto taken = "There is a sandbox named \"" + record.name + "\" already; choose another name, or use that one.";
     co_await insert_or_remove(std::move(insert), record.owner, places_.folder(record.id), std::move(taken));
     co_return record;
@@ -206,8 +224,11 @@ awaitable<> sandbox_manager::erase(std::string owner, std::filesystem::path what
 
 awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted)
 {
+    std::shared_ptr<void> turn;
+    if (before_making_) turn = co_await before_making_(who.principal, wanted.name);
     auto record = describe(who, wanted);
-    auto work = make(std::move(record));
+    auto counted = being_made_.take(record.owner, 1);
+    auto work = make(std::move(record), std::move(counted));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_created",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"image", record.image}});
@@ -256,7 +277,7 @@ bool sandbox_manager::means_default(const caller& who, const std::string& id_or_
 sandbox_record sandbox_manager::find(const caller& who, const std::string& id_or_name)
 {
     if (who.code && id_or_name.empty()) return find(who, who.code->sandbox);
-    auto record = store_.find(who.principal, id_or_name);
+    auto record = id_or_name.empty() ? std::nullopt : store_.find(who.principal, id_or_name);
     if (!record && means_default(who, id_or_name)) record = store_.find_home(homes_.of(who));
     const bool is_open = who.code && record && record->is_default() && who.code->default_sandbox;
     if (who.code && !is_open && !may_use(who, record ? record->id : id_or_name)) refuse_other_sandbox();
@@ -279,12 +300,16 @@ awaitable<sandbox_record> sandbox_manager::use(caller who, std::string id_or_nam
     co_return find(who, id_or_name);
 }
 
-sandbox_record sandbox_manager::place_of_outputs(const caller& who)
+std::optional<sandbox_record> sandbox_manager::existing_default(const caller& who)
 {
     if (who.code) return find(who, who.code->sandbox);
-    auto home = homes_.of(who);
-    auto record = store_.find_home(home);
-    return record ? *record : new_default({}, who.principal, std::move(home));
+    return store_.find_home(homes_.of(who));
+}
+
+sandbox_record sandbox_manager::place_of_outputs(const caller& who)
+{
+    auto record = existing_default(who);
+    return record ? *record : new_default({}, who.principal, homes_.of(who));
 }
 
 // Another process of the same folder, or another call, may have made it meanwhile.

@@ -2,7 +2,8 @@
 
 #include "async/blocking_pool.hpp"
 #include "async/task_group.hpp"
-#include "files/disk_reservations.hpp"
+#include "config/labels.hpp"
+#include "files/reservations.hpp"
 #include "files/sandbox_homes.hpp"
 #include "identity/quotas.hpp"
 #include "mcp/caller.hpp"
@@ -41,6 +42,7 @@ struct new_sandbox {
     std::string image{};                    ///< empty: SANDBOX_DEFAULT_IMAGE
     bool passing = false;                   ///< ends with the session of its caller, where that ends
     std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
+    std::vector<std::string> labels{};      ///< that its server must have: "gpu=a100"
 };
 
 /// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
@@ -75,6 +77,9 @@ public:
 
     /// The name by which callers may call their default sandbox, unless they have given it to another one.
     static constexpr const char* default_name = "default";
+
+    /// The caller's default sandbox, or the own one of code, where it is here already.
+    std::optional<sandbox_record> existing_default(const caller& who);
 
     /// Where kept outputs of the caller are at this server, also while its default sandbox is at another one: the
     /// record may have no handle then. Code has its own sandbox.
@@ -118,16 +123,16 @@ public:
 
     /// Bytes of the disk for a write that begins. Throws QuotaExceeded when the owner's sandboxes and all writes that
     /// are under way would take more than the owner may have, or the default sandbox more than it may.
-    disk_reservations::share reserve(const sandbox_record& into, std::uint64_t bytes);
-    std::uint64_t most_files_of(const sandbox_record& of);             ///< bytes that its files may have
-    void extend(disk_reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
+    reservations::share reserve(const sandbox_record& into, std::uint64_t bytes);
+    std::uint64_t most_files_of(const sandbox_record& of);        ///< bytes that its files may have
+    void extend(reservations::share& disk, std::uint64_t bytes);  ///< to so many bytes, where it has fewer
 
     /// Before a write of `bytes` begins and before it ends: measures the sandbox where something else goes on in it, or
     /// the write is large. Throws QuotaExceeded when what is there and what is reserved are too much.
     awaitable<> check_beside_others(sandbox_record into, std::uint64_t bytes);
 
     /// Measures the disk of the sandbox in the background, after a write; its reservation is given back then.
-    void measure_soon(const sandbox_record& written, disk_reservations::share disk = {});
+    void measure_soon(const sandbox_record& written, reservations::share disk = {});
 
     /// Looks for the packages of the sandbox in the background, after an installation without a report.
     void look_for_packages_soon(sandbox_record of);
@@ -166,6 +171,17 @@ public:
     /// Called with the handle of each sandbox that was deleted.
     void on_delete(std::function<void(const std::string& id)> deleted) { deleted_.push_back(std::move(deleted)); }
 
+    /// Called before a sandbox of the principal is made, with its name: it is its turn as long as the handle lives. Of
+    /// several servers that count together.
+    using making_turn = std::function<awaitable<std::shared_ptr<void>>(std::string principal, std::string name)>;
+    void before_making(making_turn turn) { before_making_ = std::move(turn); }
+
+    /// Says whether this server has labels; throws sandbox_error with what there is, where it has not.
+    void check_labels_by(std::function<void(const label_map& wanted)> check) { has_labels_ = std::move(check); }
+
+    /// The labels that are wanted, as a record has them. Throws sandbox_error: this server does not have them.
+    std::string check_labels(const std::vector<std::string>& wanted) const;
+
     /// Called before a caller uses a sandbox; throws sandbox_error where nobody may now.
     void before_use(std::function<void(const sandbox_record& where)> check) { before_use_ = std::move(check); }
 
@@ -178,6 +194,7 @@ public:
 
     /// Ends the processes of all sandboxes; callers are told `why`.
     awaitable<> end_everything(sandbox_error why);
+    void hold_everything(bool on);  ///< what runs in sandboxes stands still, or goes on
 
     bool is_busy(const std::string& id) const { return activities_.busy(id); }  ///< something goes on in it
 
@@ -213,7 +230,7 @@ public:
 private:
     struct measurement {
         bool again = false;
-        std::vector<disk_reservations::share> written;  // since the last one began
+        std::vector<reservations::share> written;  // since the last one began
     };
     struct measurements {
         std::map<std::string, measurement> of;  // by sandbox
@@ -223,17 +240,18 @@ private:
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
     void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
-    awaitable<sandbox_record> make(sandbox_record record);
-    awaitable<sandbox_record> copy_into(sandbox_record record, sandbox_record from, disk_reservations::share disk);
-    awaitable<snapshot_record> keep_copy(snapshot_record record, sandbox_record of, disk_reservations::share disk);
-    awaitable<> put_back(sandbox_record into, std::string snapshot, disk_reservations::share disk);
+    awaitable<sandbox_record> make(sandbox_record record, reservations::share counted);
+    awaitable<sandbox_record> copy_into(sandbox_record record, reservations::share counted, sandbox_record from,
+                                        reservations::share disk);
+    awaitable<snapshot_record> keep_copy(snapshot_record record, sandbox_record of, reservations::share disk);
+    awaitable<> put_back(sandbox_record into, std::string snapshot, reservations::share disk);
     awaitable<> insert_or_remove(std::function<void()> insert, std::string owner, std::filesystem::path folder,
                                  std::string taken);
-    awaitable<std::uint64_t> copy_or_clear(disk_reservations::share& disk, std::filesystem::path from,
+    awaitable<std::uint64_t> copy_or_clear(reservations::share& disk, std::filesystem::path from,
                                            std::filesystem::path to);
     void check_disk(const std::string& owner, std::uint64_t more);
     void check_room(const sandbox_record& into, std::uint64_t more);
-    disk_reservations::share reserve_for(const std::string& owner, std::uint64_t bytes);
+    reservations::share reserve_for(const std::string& owner, std::uint64_t bytes);
     bool means_default(const caller& who, const std::string& id_or_name);
     awaitable<> make_default(caller who);
     awaitable<> clear(std::string owner, std::filesystem::path what);  // in one step for all others
@@ -282,7 +300,10 @@ private:
     std::uint64_t memory_of_a_caller_ = 0;
     std::set<std::string> giving_way_;  // sandboxes that end for others at this moment
     std::function<bool(const sandbox_record&)> kept_ = [](const sandbox_record&) { return false; };
-    disk_reservations reservations_;
+    reservations disk_reserved_;                        // bytes
+    making_turn before_making_;                         // null: others make none
+    reservations being_made_;                           // sandboxes
+    std::function<void(const label_map&)> has_labels_;  // null: this server is alone
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
     task_group tasks_;
 };

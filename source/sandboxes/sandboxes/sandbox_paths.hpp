@@ -14,8 +14,8 @@ namespace cmcp {
 /// Makes the folder for its owner alone (0700), or leaves it as it is. Throws std::system_error.
 void make_private_folder(const std::filesystem::path& place);
 
-/// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>}`, and the files of a default sandbox in
-/// its home beside `<root>`. All calls block on the disk. The ids given must fit (handle_maker::fits).
+/// Where sandboxes lie on this machine: `<root>/<id>/{workspace,snapshots/<id>,calls}`, and the files of a default
+/// sandbox in its home beside `<root>`. All calls block on the disk. The ids given must fit (handle_maker::fits).
 class sandbox_paths {
 public:
     explicit sandbox_paths(std::filesystem::path root) : root_(std::move(root)) {}

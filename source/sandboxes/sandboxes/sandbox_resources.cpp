@@ -161,7 +161,7 @@ awaitable<std::optional<json::object>> sandbox_resources::text_or_bytes(caller w
     try {
         const bool is_default = wanted.sandbox.empty() || wanted.sandbox == sandbox_manager::default_name ||
                                 handle_maker::node_of(wanted.sandbox) == "home";
-        if (is_default && sandbox_homes::is_kept_output(wanted.file.path))
+        if (is_default && sandbox_homes::is_stored_output(wanted.file.path))
             where = sandboxes_.place_of_outputs(who);
         else
             where = co_await sandboxes_.use(who, wanted.sandbox);

@@ -54,13 +54,6 @@ void tell_full_disk(run_outcome& run, std::uint64_t bytes)
 
 }  // namespace
 
-void name_quota(std::string& detail)
-{
-    constexpr std::string_view general = "SANDBOX_WORKSPACE_MAX_MB";
-    if (const auto at = detail.find(general); at != std::string::npos)
-        detail.replace(at, general.size(), "SANDBOX_DISK_QUOTA");
-}
-
 sandbox_runner::sandbox_runner(const settings& config, sandbox_manager& sandboxes, runner runs, blocking_pool& pool)
     : config_(config),
       sandboxes_(sandboxes),
@@ -164,13 +157,12 @@ awaitable<run_outcome> sandbox_runner::listed_here(caller who, request_io& io, s
 {
     const bool is_shared = !request.cell.empty();
     const std::string setting = request.prepared ? "PYTHON_MEMORY_LIMIT" : "SANDBOX_MEMORY_LIMIT";
-    const std::string most = std::to_string(request.limits.memory >> 20);
+    const std::string most = std::to_string(request.limits.process_memory >> 20);
     if (is_shared) co_await sandboxes_.admit_run(where);
     auto outcome = co_await runs_.run(std::move(who), io, std::move(request), std::move(options));
     if (is_shared && outcome.end.why == sandbox::cause::memory_limit && !outcome.end.detail.empty())
-        outcome.end.detail = "such runs in this sandbox together needed more memory than the " + most + " MiB that " +
-                             setting + " gives them, so all of them were ended. Work on less data at a time.";
-    if (!where.is_default()) name_quota(outcome.end.detail);
+        outcome.end.detail = "such runs in this sandbox together needed more memory than " + setting + " (" + most +
+                             " MiB) gives to so many at once, so all of them were ended. Work on less data at a time.";
     outcome.note = sandboxes_.cells().take_told(where.id);
     if (!outcome.output_path.empty()) outcome.output_uri = sandbox_manager::uri_of(where, outcome.output_path);
     co_return outcome;
@@ -189,20 +181,6 @@ void sandbox_runner::join_cell(sandbox::run_request& request, const sandbox_reco
 {
     request.cell = sandboxes_.cells().name_of(where);
     if (!request.cell.empty()) sandboxes_.network().join(request, where);
-}
-
-// Code that runs in a loaded interpreter gets the folder from its bootstrap, after all others.
-void sandbox_runner::add_tools_to_python(sandbox::run_request& request)
-{
-    constexpr std::string_view name = "PYTHONPATH";
-    print_at_once(request);
-    const std::string folder = std::string(sandbox::given_folder) + "/python";
-    auto& all = request.environment;
-    const auto own = std::ranges::find(all, name, [](const auto& each) { return std::string_view(each.first); });
-    if (own == all.end())
-        all.emplace_back(name, folder);
-    else
-        own->second += ":" + folder;
 }
 
 tool_rights::ticket sandbox_runner::right_for(const sandbox::run_request& request, const caller& who,
@@ -238,7 +216,7 @@ awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, s
     auto request = base(where);
     run_in_shell(request, where, std::move(text));
     add_python_variables(request, python_home::sandbox);
-    add_tools_to_python(request);
+    add_given_python(request);
     command_terms_.limit_time(request, time_of(command_terms_, where, options), options);
     return run(std::move(who), io, std::move(where), std::move(request), std::move(options));
 }
@@ -254,7 +232,7 @@ sandbox::run_request sandbox_runner::program_request(const sandbox_record& where
         request.argv = {this->program(where, "sh", "/bin/sh"), "-c", language_script(of, program)};
         request.script = std::move(source);
         add_python_variables(request, python_home::sandbox);
-        add_tools_to_python(request);
+        add_given_python(request);
     }
     return request;
 }
@@ -313,7 +291,7 @@ awaitable<run_outcome> sandbox_runner::with_tools(caller who, request_io& io, sa
     co_return outcome;
 }
 
-awaitable<run_admission::place> sandbox_runner::admit(caller who, request_io& io, bool background) const
+awaitable<run_admission::slot> sandbox_runner::admit(caller who, request_io& io, bool background) const
 {
     auto place = co_await runs_.admit(std::move(who), io, background);
     if (!place) throw sandbox_error("Busy", busy_sentence);
@@ -327,6 +305,10 @@ awaitable<sandbox_outcome> sandbox_runner::with_files(sandbox_record where, awai
     auto before = co_await pool_.run_long(where.owner, std::move(look));
     sandbox_outcome outcome;
     outcome.run = co_await std::move(work);
+    if (!outcome.run.refused.empty()) {  // nothing began, so nothing has changed
+        outcome.where = std::move(where);
+        co_return outcome;
+    }
     auto look_again = scan_tree(files);
     auto after = co_await pool_.run_long(where.owner, std::move(look_again));
     if (after.bytes > before.bytes) outcome.grown_to = after.bytes;
@@ -348,7 +330,6 @@ awaitable<sandbox_outcome> sandbox_runner::scanned(caller who, request_io& io, s
     if (sandbox_network::asks_in(where))
         work = sandboxes_.network().with_user(where, std::move(who), io, std::move(work));
     auto outcome = co_await with_files(where, std::move(work));
-    if (!where.is_default()) name_quota(outcome.run.end.detail);
     outcome.run.note = sandboxes_.cells().loss_before(where, outcome.run.end);
     if (outcome.run.note.empty()) outcome.run.note = sandboxes_.network().note_on_secrets(where);
     for (const auto& each : sandboxes_.network().take_notes(where.id)) add_sentence(outcome.run.note, each);

@@ -23,9 +23,6 @@ struct sandbox_outcome {
     std::uint64_t grown_to = 0;  ///< bytes that its files take now; 0: no more than before
 };
 
-/// The owner's quota bounds the files of a sandbox: names its setting in place of that of the default sandbox.
-void name_quota(std::string& detail);
-
 /// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
 /// the constructor must outlive it.
 class sandbox_runner {
@@ -51,10 +48,6 @@ public:
     /// too.
     std::chrono::milliseconds time_of(const run_terms& terms, const sandbox_record& where,
                                       const run_options& options) const;
-
-    /// Has Python print at once, and find the module of tools and what it loads first (python_start_up.py). For
-    /// programs that start later, after all other variables.
-    static void add_tools_to_python(sandbox::run_request& request);
 
     /// The right of a run to call tools as this caller; it must outlive the run. Empty: the sandbox has none.
     tool_rights::ticket right_for(const sandbox::run_request& request, const caller& who, const std::string& id) const;
@@ -87,7 +80,7 @@ public:
     blocking_pool& pool() const { return pool_; }
 
     /// A place among the runs, or those in the background. Throws sandbox_error (Busy).
-    awaitable<run_admission::place> admit(caller who, request_io& io, bool background) const;
+    awaitable<run_admission::slot> admit(caller who, request_io& io, bool background) const;
 
     /// Work in a sandbox: it counts as use, ends with the sandbox, and the disk is measured after it.
     template <class T>

@@ -15,7 +15,7 @@ file_policy sandbox_files::any_extension() const { return {config_.file_max_size
 awaitable<file_content> sandbox_files::read(sandbox_record where, file_read_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
-    what.path = relative("path", what.path);
+    what.path = path_in(where, "path", what.path);
     auto work = [workspace = sandboxes_.places().files(where), what, policy = std::move(policy)] {
         return read_file(file_root(workspace), policy, what);
     };
@@ -28,7 +28,7 @@ awaitable<> sandbox_files::write(sandbox_record where, file_write_request what, 
     const auto use = sandboxes_.enter(where);
     co_await sandboxes_.check_beside_others(where, what.content.size());
     auto disk = sandboxes_.reserve(where, what.content.size());
-    what.path = relative("path", what.path);
+    what.path = path_in(where, "path", what.path);
     auto work = [folder = sandboxes_.places().files(where), what = std::move(what), policy = std::move(policy)] {
         return written_file{what.path, prepare_file(file_root(folder), policy, what)};
     };
@@ -40,7 +40,7 @@ awaitable<> sandbox_files::write(sandbox_record where, file_write_request what, 
 awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
-    what.path = relative("path", what.path);
+    what.path = path_in(where, "path", what.path);
     const auto workspace = sandboxes_.places().files(where);
     const auto turn = co_await edits_.take(where.id);
     auto prepare = prepare_edit([place = workspace] { return place; }, std::move(policy), std::move(what));
@@ -57,7 +57,7 @@ awaitable<edited_file> sandbox_files::edit(sandbox_record where, file_edit_reque
 awaitable<> sandbox_files::remove(sandbox_record where, std::string path, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
-    const std::string inside = relative("path", path);
+    const std::string inside = path_in(where, "path", path);
     auto work = [workspace = sandboxes_.places().files(where), inside, policy = std::move(policy)] {
         delete_file(file_root(workspace), policy, file_path("path", inside));
         return true;
@@ -69,8 +69,8 @@ awaitable<> sandbox_files::remove(sandbox_record where, std::string path, file_p
 awaitable<> sandbox_files::move(sandbox_record where, file_move_request what, file_policy policy)
 {
     const auto use = sandboxes_.enter(where);
-    what.source = relative("source", what.source);
-    what.destination = relative("destination", what.destination);
+    what.source = path_in(where, "source", what.source);
+    what.destination = path_in(where, "destination", what.destination);
     auto work = [workspace = sandboxes_.places().files(where), what, policy = std::move(policy)] {
         move_file(file_root(workspace), policy, what);
         return true;

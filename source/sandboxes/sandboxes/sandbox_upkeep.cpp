@@ -206,6 +206,8 @@ awaitable<> sandbox_manager::end_everything(sandbox_error why)
         if (each.status == "running") co_await stop_now(each, why);
 }
 
+void sandbox_manager::hold_everything(bool on) { cells_.hold(on); }
+
 // Of the caller's own sandboxes in which nothing runs but what waits for a call; where the caller has not used up their
 // share, also of a caller who has more of them.
 std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std::string, sandbox::cell_state>& live,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/code_gateway.hpp"
+#include "identity/login.hpp"
 #include "mcp/caller.hpp"
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct sandbox_settings;
 /// program shows its run's ticket at the door of its own cell; elsewhere the ticket is worth nothing. Programs of one
 /// sandbox can read each other's tickets, so all of them have only the scopes that each caller has had who has run
 /// something there. Io thread only.
-class tool_rights final : public code_gateway {
+class tool_rights {
 public:
     /// The environment's name of a ticket.
     static constexpr std::string_view variable = "CONTAINER_MCP_TOOLS";
@@ -52,8 +52,11 @@ public:
     /// This caller runs something there without a ticket of its own, such as by keys that it types in a shell.
     void limit_to(const caller& who, const std::string& sandbox);
 
-    login_ptr login_of(std::string_view ticket, const std::string& sandbox) const override;
-    bool take_call(std::string_view ticket) override;
+    /// Whose calls the ticket of a run in this sandbox makes; null: it is none, or its run has ended.
+    login_ptr login_of(std::string_view ticket, const std::string& sandbox) const;
+
+    /// Counts a call. False: the run has made all that it may make.
+    bool take_call(std::string_view ticket);
 
     void forget(const std::string& sandbox) { scopes_.erase(sandbox); }
 

@@ -1,8 +1,8 @@
 #include "secrets/rest_secrets.hpp"
 
 #include "administration/admin_change.hpp"
+#include "administration/admin_gateway.hpp"
 #include "config/server_settings.hpp"
-#include "http/admin_gateway.hpp"
 #include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "secrets/secret_error.hpp"

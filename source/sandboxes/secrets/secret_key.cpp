@@ -4,6 +4,7 @@
 #include "posix/bytes.hpp"
 #include "secrets/secret_error.hpp"
 #include "text/ascii.hpp"
+#include "text/encodings.hpp"
 #include "text/random_id.hpp"
 
 #include <cerrno>
@@ -51,15 +52,9 @@ bool lies_in(const fs::path& file, const fs::path& folder)
 
 std::string bytes_of(const fs::path& file, std::string_view digits)
 {
-    if (digits.size() != 2 * key_bytes) cannot_use(file, "it has 64 hexadecimal digits, and nothing else");
-    std::string key;
-    for (std::size_t at = 0; at < digits.size(); at += 2) {
-        const auto high = std::string_view("0123456789abcdef").find(digits[at]);
-        const auto low = std::string_view("0123456789abcdef").find(digits[at + 1]);
-        if (high > 15 || low > 15) cannot_use(file, "it has 64 hexadecimal digits, and nothing else");
-        key += static_cast<char>(high << 4 | low);
-    }
-    return key;
+    auto key = hex_bytes(digits);
+    if (!key || key->size() != key_bytes) cannot_use(file, "it has 64 hexadecimal digits, and nothing else");
+    return *std::move(key);
 }
 
 void check_rights(const fs::path& file, int descriptor)

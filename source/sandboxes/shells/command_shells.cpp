@@ -155,10 +155,10 @@ awaitable<> command_shells::make_room(std::string owner)
         }
         if (own < runs_.sandboxes().limits().of(owner).shells && all < config_.max_shells) co_return;
         if (!unused)
-            throw sandbox_error(
-                "QuotaExceeded",
-                "As many shells live as SANDBOX_SHELLS_PER_CALLER (or your quota) and SANDBOX_MAX_SHELLS allow; wait "
-                "for one of yours, or leave shell out.");
+            throw sandbox_error("QuotaExceeded",
+                                "As many shells live as your quota of shells and SANDBOX_MAX_LIVE allow; wait for one "
+                                "of yours, or leave "
+                                "shell out.");
         co_await unused->shell->finish();
     }
 }
@@ -168,7 +168,7 @@ void command_shells::start(kept& one, const sandbox_record& where)
     auto request = runs_.base(where);
     become_shell(request);
     add_python_variables(request, python_home::sandbox);
-    sandbox_runner::add_tools_to_python(request);
+    add_given_python(request);
     request.limits.output = config_.output_hard_limit;
     request.label = "command shell";
     one.started = sandbox_manager::now();
@@ -218,7 +218,7 @@ awaitable<> command_shells::look_at_limit(run_outcome& run, std::string id)
 
 awaitable<run_outcome> command_shells::run_once(std::shared_ptr<command_shell> shell, caller who, request_io& io,
                                                 sandbox_record where, std::string command, run_options options,
-                                                run_admission::place* place, command_answer& answer)
+                                                run_admission::slot* place, command_answer& answer)
 {
     const auto request = runs_.base(where);
     const auto time = runs_.time_of(runs_.command_terms(), where, options);

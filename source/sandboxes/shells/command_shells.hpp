@@ -50,7 +50,7 @@ private:
     awaitable<> look_at_limit(run_outcome& run, std::string id);
     awaitable<run_outcome> run_once(std::shared_ptr<command_shell> shell, caller who, request_io& io,
                                     sandbox_record where, std::string command, run_options options,
-                                    run_admission::place* place, command_answer& answer);
+                                    run_admission::slot* place, command_answer& answer);
 
     const settings& config_;
     asio::any_io_executor executor_;

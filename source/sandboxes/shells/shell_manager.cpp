@@ -121,7 +121,7 @@ void shell_manager::make_room(const std::string& owner)
                                                  limits.refusal_in_words(owner, &principal_limits::shells) +
                                                  "; close one with shell_close.");
     if (living() >= config_.max_shells)
-        throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_MAX_SHELLS allows (" +
+        throw sandbox_error("QuotaExceeded", "As many shells are open as SANDBOX_MAX_LIVE allows (" +
                                                  std::to_string(config_.max_shells) + "); try again later.");
 }
 
@@ -134,7 +134,7 @@ sandbox::run_request shell_manager::request_for(const sandbox_record& where) con
     request.environment.emplace_back("TERM", "xterm-256color");
     request.environment.emplace_back("PS1", "\\w\\$ ");
     request.environment.emplace_back("HISTFILE", "/tmp/.bash_history");
-    sandbox_runner::add_tools_to_python(request);
+    add_given_python(request);
     request.label = "shell";
     return request;
 }

@@ -63,7 +63,7 @@ awaitable<bool> shell_process::opened()
     terminal_ = co_await sandbox::terminal_master::receive(channel_);
     boost::system::error_code ignored;
     channel_.close(ignored);
-    if (terminal_) own_group_ = terminal_->look().foreground;
+    if (terminal_) own_group_ = terminal_->read_modes().foreground;
     if (!terminal_) co_await wait_for_end(shell_ending_limit);
     co_return terminal_.has_value();
 }
@@ -98,7 +98,7 @@ awaitable<bool> shell_process::type(std::string keys)
 terminal_reader shell_process::reader()
 {
     if (!terminal_) return {};
-    const auto modes = terminal_->look();
+    const auto modes = terminal_->read_modes();
     terminal_reader seen;
     seen.by_line = modes.by_line;
     seen.end_of_input = modes.end_of_input;

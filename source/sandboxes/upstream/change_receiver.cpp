@@ -24,7 +24,7 @@ awaitable<> change_receiver::receive(std::string_view piece)
     events_.feed(piece);
     auto said = std::exchange(said_, {});
     for (auto& each : said) co_await take(std::move(each));
-    if (received_ > most_in_all || events_.kept() > longest_event) throw reply_complete();
+    if (received_ > most_in_all || events_.buffered() > longest_event) throw reply_complete();
 }
 
 // Nothing waits for an answer that fails to come here.

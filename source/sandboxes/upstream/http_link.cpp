@@ -166,7 +166,7 @@ fetch_request http_link::request_for(const post& message) const
     request.headers = entry_.headers;
     request.body = message.body;
     request.body_type = "application/json";
-    request.kept_header = "Mcp-Session-Id";
+    request.extra_header = "Mcp-Session-Id";
     request.may_repeat = false;
     request.max_redirects = 0;
     request.max_bytes = longest_message;
@@ -193,7 +193,7 @@ json::object http_link::end_of(reply_receiver& reply, awaited_answer& answer, co
 {
     const auto status = reply.head().status;
     if (status < 400) {
-        if (sent.method == "initialize") take_session(reply.head().kept);
+        if (sent.method == "initialize") take_session(reply.head().extra_value);
         return result_of(std::move(*answer.answer), sent.method);
     }
     const auto body = jsonrpc::read_object(reply.text(), 32);

@@ -53,7 +53,7 @@ awaitable<> reply_receiver::receive(std::string_view piece)
     if (place_.received > most_in_all) refuse_too_long();
     if (events_) {
         events_->feed(piece);
-        hold(events_->kept());
+        hold(events_->buffered());
         auto said = std::exchange(said_, {});
         for (auto& each : said) co_await take(std::move(each));
         note_place();

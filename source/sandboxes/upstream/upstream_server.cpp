@@ -1,6 +1,7 @@
 #include "upstream/upstream_server.hpp"
 
 #include "log/log.hpp"
+#include "text/url_origin.hpp"
 #include "upstream/call_result.hpp"
 #include "upstream/tool_list.hpp"
 #include "upstream/upstream_text.hpp"
@@ -177,7 +178,7 @@ upstream_state upstream_server::state() const
 {
     upstream_state now{entry_.name,
                        entry_.url.empty() ? "stdio" : "http",
-                       entry_.url.empty() ? entry_.command.front() : entry_.origin_of_url(),
+                       entry_.url.empty() ? entry_.command.front() : std::string(origin_of(entry_.url)),
                        "idle",
                        {},
                        {}};

@@ -173,7 +173,7 @@ void client_session::count(const failure& error)
         into.errors.add(error);
         host_.record.recent.failed += recent;
     }
-    if (recent) host_.record.count_at(place_, served_by_, error, (now - due_).count());
+    if (recent) host_.record.count_at(server_number_, served_by_, error, (now - due_).count());
     kind_ = none;
 }
 
@@ -202,16 +202,16 @@ void client_session::check_time(clock::time_point now)
     if (at_work && now - began_ > host_.options.timeout) broken({"timeout", {}});
 }
 
-std::unique_ptr<client_session> make_session(session_host& host, role part, std::size_t home)
+std::unique_ptr<client_session> make_session(session_host& host, role kind, std::size_t home)
 {
     switch (host.options.transport) {
         case transport::sse:
-            return std::make_unique<sse_session>(host, part, home);
+            return std::make_unique<sse_session>(host, kind, home);
         case transport::stdio:
-            return std::make_unique<stdio_session>(host, part, home);
+            return std::make_unique<stdio_session>(host, kind, home);
         case transport::streamable:
         case transport::stateless:
-            return std::make_unique<streamable_session>(host, part, home);
+            return std::make_unique<streamable_session>(host, kind, home);
     }
     return nullptr;
 }

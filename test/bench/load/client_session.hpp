@@ -43,8 +43,8 @@ protected:
 class client_session {
 public:
     /// `home`: the server that it uses as long as that is there.
-    client_session(session_host& host, role part, std::size_t home)
-        : host_(host), role_(part), home_(home), place_(home)
+    client_session(session_host& host, role kind, std::size_t home)
+        : host_(host), role_(kind), home_(home), server_number_(home)
     {
     }
     client_session(const client_session&) = delete;
@@ -52,16 +52,16 @@ public:
     virtual ~client_session() = default;
 
     void open();
-    void leave();                                      ///< closes a session without a call; its host is not notified
-    void go_to(std::size_t place) { place_ = place; }  ///< the server of the next open()
+    void leave();  ///< closes a session without a call; its host is not notified
+    void go_to(std::size_t server_number) { server_number_ = server_number; }  ///< the server of the next open()
     void call(std::size_t kind, clock::time_point due);
     void check_time(clock::time_point now);  ///< ends what took longer than the timeout
     void give_up(const std::string& kind);   ///< counts the call that still runs as failed
 
-    role part() const { return role_; }
+    role kind() const { return role_; }
     const std::string& revision() const { return revision_; }  ///< that the server agreed to
     std::size_t home() const { return home_; }
-    std::size_t place() const { return place_; }
+    std::size_t server_number() const { return server_number_; }
     bool ready() const { return state_ == state::ready; }
     bool busy() const { return ready() && kind_ != none; }
 
@@ -81,7 +81,7 @@ protected:
 
     void served_by(std::string_view name);  ///< in an answer's header; may be empty
     std::int64_t next_id() { return ++last_id_; }
-    route& way() { return host_.servers.way(place_); }
+    route& way() { return host_.servers.way(server_number_); }
     const server_address& address() { return way().to(); }
     std::size_t reading_rate() const { return role_ == role::slow ? host_.options.slow_rate : 0; }
     bool opening() const { return state_ == state::opening; }
@@ -101,7 +101,7 @@ private:
 
     role role_;
     std::size_t home_;
-    std::size_t place_;
+    std::size_t server_number_;
     state state_ = state::closed;
     std::size_t kind_ = none;  // of the call that runs
     std::int64_t last_id_ = 0;
@@ -118,6 +118,6 @@ private:
     bool exchange_open_ = false;
 };
 
-std::unique_ptr<client_session> make_session(session_host& host, role part, std::size_t home);
+std::unique_ptr<client_session> make_session(session_host& host, role kind, std::size_t home);
 
 }  // namespace cmcp::load

@@ -44,8 +44,8 @@ void http_channel::wire_open()
 
 void http_channel::wire_bytes(std::string_view bytes)
 {
-    auto kept = wire_;  // the user may close the channel in a callback
-    if (!parser_.feed(bytes) && kept == wire_) wire_lost("not HTTP/1.1");
+    auto wire_in_use = wire_;  // the user may close the channel in a callback
+    if (!parser_.feed(bytes) && wire_in_use == wire_) wire_lost("not HTTP/1.1");
 }
 
 void http_channel::wire_lost(const std::string& reason)

@@ -98,7 +98,7 @@ void load_run::begin_load()
     for (auto& each : health_) each->start();
     next_arrival_ = clock::now();
     for (auto& each : sessions_)
-        if (each->ready() && each->part() != role::idle) give(*each);
+        if (each->ready() && each->kind() != role::idle) give(*each);
     if (options.rate > 0) arrivals();
 }
 
@@ -117,7 +117,7 @@ void load_run::begin_measuring()
 void load_run::give(client_session& which)
 {
     if (issuing() && goes_home(which)) return;
-    if (which.part() == role::slow) {
+    if (which.kind() == role::slow) {
         if (issuing()) which.call(mix_.next(), clock::now());
         return;
     }
@@ -134,7 +134,7 @@ void load_run::give(client_session& which)
 
 void load_run::free(client_session& which)
 {
-    servers.answered(which.place());
+    servers.answered(which.server_number());
     last_answer_ = clock::now();
     give(which);
 }
@@ -210,7 +210,7 @@ void load_run::finish()
     }
     for (auto& each : sessions_) {
         each->give_up("no answer by the end");
-        if (each->ready() && each->part() == role::idle) ++result_.idle_open;
+        if (each->ready() && each->kind() == role::idle) ++result_.idle_open;
     }
     count_to_the_last();
     result_.record.bytes_in = counted.in;

@@ -59,7 +59,7 @@ private:
     void free(client_session& which) override;
     void lost(client_session& which, const failure& why) override;
 
-    void make_sessions(std::size_t count, role part);
+    void make_sessions(std::size_t count, role kind);
     void open_more();
     void opening_ended();
     void begin_load();

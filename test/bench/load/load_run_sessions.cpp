@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds care_interval(100);
 // The GET stream of an idle client is an answer, but a stateless client that calls is ready before it has asked.
 bool shows_server(const client_session& opened, transport over)
 {
-    return over != transport::stateless || opened.part() == role::idle;
+    return over != transport::stateless || opened.kind() == role::idle;
 }
 
 // An HTTP answer comes from a server that is there, though it may have forgotten the session.
@@ -19,9 +19,9 @@ bool tells_of_lost_server(const failure& why) { return !why.kind.starts_with("HT
 
 }  // namespace
 
-void load_run::make_sessions(std::size_t count, role part)
+void load_run::make_sessions(std::size_t count, role kind)
 {
-    for (std::size_t i = 0; i < count; ++i) sessions_.push_back(make_session(*this, part, i % servers.size()));
+    for (std::size_t i = 0; i < count; ++i) sessions_.push_back(make_session(*this, kind, i % servers.size()));
 }
 
 void load_run::open_more()
@@ -37,7 +37,7 @@ void load_run::open_more()
 
 void load_run::opened(client_session& which)
 {
-    if (shows_server(which, options.transport)) servers.answered(which.place());
+    if (shows_server(which, options.transport)) servers.answered(which.server_number());
     if (phase_ == phase::opening) {
         ++result_.opened;
         result_.revision = which.revision();
@@ -46,14 +46,14 @@ void load_run::opened(client_session& which)
         // The timer leaves the session's callback first, because the next sessions may open at once and recurse.
         return after(phase_timer_, std::chrono::milliseconds(0), &load_run::open_more);
     }
-    if (issuing() && which.part() != role::idle) give(which);
+    if (issuing() && which.kind() != role::idle) give(which);
 }
 
 void load_run::failed_to_open(client_session& which, const failure& why)
 {
     result_.record.opening_errors.add(why);
-    result_.record.by_address[which.place()].opening_errors.add(why);
-    servers.failed(which.place(), clock::now());
+    result_.record.by_address[which.server_number()].opening_errors.add(why);
+    servers.failed(which.server_number(), clock::now());
     if (phase_ != phase::opening || servers.size() > 1) move_on(which);
     if (phase_ != phase::opening) return;
     --opening_;
@@ -63,9 +63,9 @@ void load_run::failed_to_open(client_session& which, const failure& why)
 
 void load_run::lost(client_session& which, const failure& why)
 {
-    if (tells_of_lost_server(why)) servers.failed(which.place(), clock::now());
-    if (which.part() == role::idle) ++result_.record.lost_streams;
-    if (which.part() == role::idle && servers.size() == 1) return;
+    if (tells_of_lost_server(why)) servers.failed(which.server_number(), clock::now());
+    if (which.kind() == role::idle) ++result_.record.lost_streams;
+    if (which.kind() == role::idle && servers.size() == 1) return;
     std::erase(free_, &which);
     move_on(which);
 }
@@ -81,7 +81,7 @@ void load_run::move_on(client_session& which)
 // not open in its own callback.
 bool load_run::goes_home(client_session& which)
 {
-    if (which.place() == which.home() || !servers.claim(which.home(), clock::now())) return false;
+    if (which.server_number() == which.home() || !servers.claim(which.home(), clock::now())) return false;
     which.leave();
     which.go_to(which.home());
     to_reopen_.push_back(&which);
@@ -104,7 +104,7 @@ void load_run::look_after()
     for (auto& each : sessions_) each->check_time(now);
     if (issuing()) reopen_some();
     if (phase_ != phase::over) after(care_timer_, care_interval, &load_run::look_after);
-    auto busy = [](const auto& each) { return each->busy() && each->part() == role::calling; };
+    auto busy = [](const auto& each) { return each->busy() && each->kind() == role::calling; };
     if (phase_ == phase::drain && backlog_.empty() && std::none_of(sessions_.begin(), sessions_.end(), busy)) finish();
 }
 

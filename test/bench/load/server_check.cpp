@@ -58,7 +58,7 @@ private:
 
     void failed_to_open(client_session&, const failure& why) override
     {
-        bool next = why.kind.starts_with("connect:") && servers.way(session_->place()).try_next_address();
+        bool next = why.kind.starts_with("connect:") && servers.way(session_->server_number()).try_next_address();
         if (!next) return finish(why);
         asio::post(executor, [this] { session_->open(); });
     }

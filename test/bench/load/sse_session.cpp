@@ -6,8 +6,8 @@
 
 namespace cmcp::load {
 
-sse_session::sse_session(session_host& host, role part, std::size_t home)
-    : client_session(host, part, home),
+sse_session::sse_session(session_host& host, role kind, std::size_t home)
+    : client_session(host, kind, home),
       stream_(host.executor, host.counted, *this),
       posts_(host.executor, host.counted, *this),
       parser_([this](std::string_view name, std::string_view data) { event(name, data); })
@@ -91,7 +91,7 @@ void sse_session::answer_end(http_channel& from)
     if (step_ != step::initialized) return;
     step_ = step::ready;
     exchange_ended();
-    if (part() == role::idle) posts_.close();
+    if (kind() == role::idle) posts_.close();
     opened();
 }
 

@@ -10,7 +10,7 @@ namespace cmcp::load {
 /// HTTP+SSE (2024-11-05): GET opens the stream, whose first event names where to POST.
 class sse_session final : public client_session, private http_channel::user {
 public:
-    sse_session(session_host& host, role part, std::size_t home);
+    sse_session(session_host& host, role kind, std::size_t home);
 
 private:
     void connect() override;

@@ -62,7 +62,7 @@ std::pair<unique_fd, unique_fd> make_pipe()
 
 }  // namespace
 
-stdio_session::stdio_session(session_host& host, role part, std::size_t home) : client_session(host, part, home) {}
+stdio_session::stdio_session(session_host& host, role kind, std::size_t home) : client_session(host, kind, home) {}
 
 stdio_session::~stdio_session() { shut(); }
 

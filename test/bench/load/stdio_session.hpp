@@ -14,7 +14,7 @@ namespace cmcp::load {
 /// A server process of its own, one message a line over its standard input and output.
 class stdio_session final : public client_session {
 public:
-    stdio_session(session_host& host, role part, std::size_t home);
+    stdio_session(session_host& host, role kind, std::size_t home);
     ~stdio_session() override;
 
 private:

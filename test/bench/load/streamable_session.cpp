@@ -12,8 +12,8 @@ constexpr int method_not_found = -32601;
 
 }  // namespace
 
-streamable_session::streamable_session(session_host& host, role part, std::size_t home)
-    : client_session(host, part, home),
+streamable_session::streamable_session(session_host& host, role kind, std::size_t home)
+    : client_session(host, kind, home),
       channel_(host.executor, host.counted, *this),
       parser_([this](std::string_view, std::string_view data) { received(data); })
 {
@@ -27,7 +27,7 @@ void streamable_session::connect()
         step_ = step::initialize;
         return post("", initialize_text(offered_revision()));
     }
-    if (part() == role::idle) return hold_stream();
+    if (kind() == role::idle) return hold_stream();
     step_ = step::ready;
     opened();
 }
@@ -132,7 +132,7 @@ void streamable_session::answer_end(http_channel&)
         received(text);
     }
     if (ready()) {
-        if (part() == role::idle) return broken({"stream ended", {}});
+        if (kind() == role::idle) return broken({"stream ended", {}});
         return exchange_ended();
     }
     if (opening()) next_step();
@@ -147,7 +147,7 @@ void streamable_session::next_step()
     }
     if (step_ == step::holding) return broken({"stream ended", {}});
     exchange_ended();
-    if (part() == role::idle) return hold_stream();
+    if (kind() == role::idle) return hold_stream();
     became_ready();
 }
 

@@ -10,7 +10,7 @@ namespace cmcp::load {
 /// Streamable HTTP: with a session (2025-03-26 to 2025-11-25), or each request for itself (2026-07-28).
 class streamable_session final : public client_session, private http_channel::user {
 public:
-    streamable_session(session_host& host, role part, std::size_t home);
+    streamable_session(session_host& host, role kind, std::size_t home);
 
 private:
     void connect() override;

@@ -16,10 +16,11 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "system"))
+sys.path.insert(0, str(HERE.parents[1] / "system/support"))
 import pages
 from machine import describe
 from harness import Exchange, Server, descendants, slurp, until
+from support.patience import measured_span
 
 CHROMIUMS = ["/usr/lib/chromium/chromium", "/usr/lib/chromium-browser/chromium-browser", "/opt/google/chrome/chrome"]    # not the shell script before it
 CHROMIUM = next((path for path in CHROMIUMS if os.access(path, os.X_OK)), None)
@@ -167,8 +168,9 @@ def browser_processes(server):
 
 
 def measure_browsing(rounds):
-    warm, cold = started(WEB_BROWSER_START="true"), started(WEB_BROWSER_IDLE_TIMEOUT=0)
+    warm, cold = started(), started(WEB_BROWSER_IDLE_TIMEOUT=0)
     warm_client, cold_client = client(warm), client(cold)
+    browse(warm_client, ARTICLE)      # its browser starts
     driver = Playwright()
 
     def ended(_):
@@ -217,7 +219,7 @@ def measure_together(rounds):
     exchanges = [client(server) for _ in range(TOGETHER)]
     print(f"\n{TOGETHER} scrapes of the page at once, each of a session of its own, {rounds} rounds")
     with pings_of(server) as quiet:
-        time.sleep(1)
+        measured_span(1)
     totals, peers = [], []
     with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool, pings_of(server) as busy:
         for _ in range(rounds):
@@ -249,7 +251,7 @@ def memory_at_rest(server):
         if abs(now - before) < 1:
             break
         before = now
-        time.sleep(0.5)
+        measured_span(0.5)
     return before, len(browser_processes(server))
 
 

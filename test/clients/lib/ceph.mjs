@@ -8,7 +8,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { free_ports } from "./cluster.mjs";
+import { free_ports } from "./server.mjs";
 import { alive, with_marker } from "./processes.mjs";
 import { until } from "./report.mjs";
 import { temporary_folder } from "./server.mjs";

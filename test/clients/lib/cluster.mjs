@@ -1,39 +1,8 @@
-// Several servers that work as one (CLUSTER_MEMBERS), each with a folder, ports and a certificate of its own.
-import { execFileSync } from "node:child_process";
-import { once } from "node:events";
-import fs from "node:fs";
-import net from "node:net";
-import path from "node:path";
+// Several servers that work as one (CLUSTER_ETCD), each with a folder, ports and a certificate of its own.
+import { start_etcd } from "./etcd.mjs";
 import { alive, descendants, end } from "./processes.mjs";
 import { until } from "./report.mjs";
-import { start_server, temporary_folder } from "./server.mjs";
-
-const openssl = (...words) => execFileSync("openssl", words, { stdio: "ignore" });
-const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-
-/// Signs certificates as container/cluster/certificates does, for two days. `sign(name)` gives the paths {key, certificate}.
-export function make_authority() {
-    const folder = temporary_folder();
-    const [key, certificate] = ["ca-key.pem", "ca.pem"].map((file) => path.join(folder, file));
-    openssl("req", "-x509", ...NEW_KEY, "-days", "2", "-subj", "/CN=members", "-keyout", key, "-out", certificate);
-    function sign(name) {
-        const [own_key, request, own] = ["-key.pem", ".csr", ".pem"].map((end) => path.join(folder, name + end));
-        openssl("req", "-new", ...NEW_KEY, "-subj", `/CN=${name}`, "-addext", `subjectAltName=DNS:${name}`,
-                "-addext", "extendedKeyUsage=serverAuth,clientAuth", "-keyout", own_key, "-out", request);
-        openssl("x509", "-req", "-in", request, "-CA", certificate, "-CAkey", key, "-CAcreateserial", "-copy_extensions", "copy", "-days", "2", "-out", own);
-        return { key: own_key, certificate: own };
-    }
-    return { certificate, sign };
-}
-
-/// Ports that differ, because they are all taken at once before they are given back.
-export async function free_ports(count) {
-    const probes = Array.from({ length: count }, () => net.createServer().listen(0, "127.0.0.1"));
-    await Promise.all(probes.map((probe) => once(probe, "listening")));
-    const ports = probes.map((probe) => probe.address().port);
-    await Promise.all(probes.map((probe) => new Promise((done) => probe.close(done))));
-    return ports;
-}
+import { free_ports, start_server, temporary_folder } from "./server.mjs";
 
 /// One server of a cluster, which may be killed and started again with the same folder.
 class member {
@@ -64,27 +33,42 @@ class member {
 
 const LOOPBACK = { host: "127.0.0.1", inside: [] };
 
-/// `settings` are those of all its servers. With `machines` (machines.mjs) each is on the machine of its name. `program`: {command, ready}
-/// of start_server() in place of the server's.
-export async function start_cluster({ settings = {}, names = ["n1", "n2", "n3"], machines, program } = {}) {
-    const authority = make_authority();
-    const ports = await free_ports(2 * names.length);
-    const places = names.map((name, i) => ({ machine: machines?.named(name) ?? LOOPBACK, port: ports[2 * i], member_port: ports[2 * i + 1] }));
-    const CLUSTER_MEMBERS = places.map(({ machine, member_port }, i) => `${names[i]}=${machine.host}:${member_port}`).join(",");
-    const nodes = places.map((place, i) => {
-        const { key, certificate } = authority.sign(names[i]);
-        return new member(names[i], place, {
-            SANDBOX_LINK_KEY: "the-same-on-all-servers-of-this-cluster", ...settings, MCP_PORT: String(place.port), SANDBOX_NODE: names[i],
-            CLUSTER_MEMBERS, CLUSTER_CERT: certificate, CLUSTER_KEY: key, CLUSTER_CA: authority.certificate,
+/// `settings` are those of all its servers, `each` has further ones by their names. With `machines` (machines.mjs) each is on the machine of its name, and the first three have etcd. `program`: {command, ready}
+/// of start_server() in place of the server's. `etcd` (etcd.mjs) is the caller's, who stops it; else the cluster has one of its own.
+export async function start_cluster({ settings = {}, each = {}, names = ["n1", "n2", "n3"], machines, program, etcd } = {}) {
+    const shared = etcd ?? await start_etcd({ places: machines?.all.slice(0, 3) });
+    const { authority } = shared;
+    const nodes = [];
+
+    function make(name, [port, member_port]) {
+        const { key, certificate } = authority.sign(name);
+        const machine = machines?.named(name) ?? LOOPBACK;
+        return new member(name, { machine, port, member_port }, {
+            SANDBOX_LINK_KEY: "the-same-on-all-servers-of-this-cluster", ...settings, ...each[name], ...shared.settings, MCP_PORT: String(port), SANDBOX_NODE: name,
+            CLUSTER_LISTEN: `${machine.host}:${member_port}`, CLUSTER_CERT: certificate, CLUSTER_KEY: key, CLUSTER_CA: authority.certificate,
         }, program);
-    });
+    }
+
+    const ports = await free_ports(2 * names.length);
+    nodes.push(...names.map((name, i) => make(name, ports.slice(2 * i, 2 * i + 2))));
     await Promise.all(nodes.map((node) => node.start()));
     return {
-        nodes, authority,
+        nodes, authority, etcd: shared,
+        /// A server with the name of one that may run already, with a folder of its own. It is not started, and not one of `nodes`.
+        twin: async (name) => make(name, await free_ports(2)),
+        async add(name) {
+            const node = make(name, await free_ports(2));
+            nodes.push(node);
+            await node.start();
+            return node;
+        },
         node: (name) => nodes.find((each) => each.name === name),
         ports: () => nodes.filter(({ runs }) => runs).map(({ port }) => port),
         /// Throws where one of them leaves something behind.
-        stop: () => Promise.all(nodes.filter(({ runs }) => runs).map((node) => node.stop())),
+        async stop() {
+            await Promise.all(nodes.filter(({ runs }) => runs).map((node) => node.stop()));
+            if (!etcd) await shared.stop();
+        },
     };
 }
 

@@ -15,9 +15,9 @@ async function start_front(cluster, machines) {
 
 /// The file `whose` in each of `boxes` has the name of its server. `at(name)` is the caller at that server. With `machines` each server
 /// is on a machine of its own, and HAProxy is the front.
-export async function start_rig(settings = {}, machines = undefined) {
+export async function start_rig(settings = {}, { machines, etcd } = {}) {
     const names = machines?.all.map(({ name }) => name) ?? ["n1", "n2", "n3"];
-    const cluster = await start_cluster({ names, machines, settings: { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", ...settings } });
+    const cluster = await start_cluster({ names, machines, etcd, settings: { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", ...settings } });
     const front = await start_front(cluster, machines);
     const ann = new caller(front.url, TOKEN);
     const at = (name) => ann.at(cluster.node(name).url);
@@ -32,5 +32,5 @@ export async function start_rig(settings = {}, machines = undefined) {
         await front.stop();
         await cluster.stop();
     };
-    return { cluster, front, ann, names, at, another, third: (name) => another(another(name)), boxes, stop };
+    return { cluster, etcd: cluster.etcd, front, ann, names, at, another, third: (name) => another(another(name)), boxes, stop };
 }

@@ -4,8 +4,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 import { until } from "./report.mjs";
-import { temporary_folder } from "./server.mjs";
-import { free_ports } from "./cluster.mjs";
+import { free_ports, temporary_folder } from "./server.mjs";
 
 export const haproxy = "/usr/sbin/haproxy";
 

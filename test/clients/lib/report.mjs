@@ -32,10 +32,13 @@ export async function test(name, body, limit_ms = 60_000) {
     }
 }
 
+/// For faults that may come at any moment, and for figures that are an amount in a time. What is waited for has until().
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
 export async function until(what, condition, limit_ms = 60_000) {      // patience is for failures alone
     const end = Date.now() + limit_ms;
     while (!(await condition())) {
         if (Date.now() > end) throw new Error(`${what}: not within ${limit_ms / 1000} s`);
-        await new Promise((done) => setTimeout(done, 20));
+        await pause(20);
     }
 }

@@ -12,14 +12,16 @@ export const build = path.resolve(process.env.CMCP_BUILD ?? "build/release");
 export const program = path.join(build, "container-mcp");
 export const SECRET = "canary-of-the-servers-environment-5b1f";
 
-export async function free_port() {
-    const probe = net.createServer().listen(0, "127.0.0.1");
-    await once(probe, "listening");
-    const { port } = probe.address();
-    probe.close();
-    await once(probe, "close");
-    return port;
+/// Ports that differ, because they are all taken at once before they are given back.
+export async function free_ports(count) {
+    const probes = Array.from({ length: count }, () => net.createServer().listen(0, "127.0.0.1"));
+    await Promise.all(probes.map((probe) => once(probe, "listening")));
+    const ports = probes.map((probe) => probe.address().port);
+    await Promise.all(probes.map((probe) => new Promise((done) => probe.close(done))));
+    return ports;
 }
+
+export const free_port = async () => (await free_ports(1))[0];
 
 const folders = [];
 

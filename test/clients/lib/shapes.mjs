@@ -31,7 +31,7 @@ export const SHAPES = {
 const ENTRY = { name: "string", path: "string", is_directory: "boolean", size: "any", modified: "number" };
 
 // Results with images have no structuredContent, so these publish no schema of it.
-const MAY_SHOW_IMAGES = new Set(["view_file", "web_browse", "execute_code", "execute_python_code", "execute_terminal_command", "job_poll", "system_run_python"]);
+const MAY_SHOW_IMAGES = new Set(["view_file", "web_browse", "execute_code", "execute_python_code", "execute_terminal_command", "job_poll", "system_run_command", "system_run_python"]);
 
 export const TOOLS = Object.keys(SHAPES);
 

@@ -1,5 +1,5 @@
 // Random faults, round after round: a server on a machine of its own (a network namespace) is killed, held up, or restarted, some machines
-// lose the road to the others, the directory or the storage goes away. Meanwhile callers write into sandboxes, and one into his default one,
+// lose the road to the others, etcd, one of its members or the storage goes away. Meanwhile callers write into sandboxes, and one into his default one,
 // through any server that runs, and all see both sides of a cut. What they see is judged by what a caller knows alone:
 //   - a sandbox never lives twice: after it was seen to have gone back to an earlier state, nothing of the state that was left behind comes
 //     back;
@@ -9,10 +9,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { start_rig } from "../lib/cluster_rig.mjs";
-import { start_directory } from "../lib/directory.mjs";
 import { enter_own_network, HOST, make_machines } from "../lib/machines.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
-import { test, until } from "../lib/report.mjs";
+import { pause, test, until } from "../lib/report.mjs";
 
 await enter_own_network(import.meta.filename);
 const ROUNDS = Number(process.env.CMCP_CHAOS_ROUNDS ?? 100);
@@ -24,15 +23,12 @@ function below(most) {      // xorshift32
     state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
     return (state >>> 0) % most;
 }
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 const machines = make_machines(Array.from({ length: Number(process.env.CMCP_CHAOS_SERVERS ?? 5) }, (_, i) => `n${i + 1}`));
 const storage = await start_object_storage({ host: HOST });
-const directory = await start_directory({ host: HOST });
-const { cluster, names, at, stop } = await start_rig({
+const { cluster, etcd, names, at, stop } = await start_rig({
     ...storage.settings("chaos"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "1",
-    CLUSTER_DIRECTORY: directory.url,
-}, machines);
+}, { machines });
 
 // ---------------------------------------------------------------- what callers see
 const errors = new Map();
@@ -120,10 +116,16 @@ const faults = {
         await pause(500 + below(9000));
         machines.heal();
     },
-    async without_directory() {
-        await directory.kill();
+    async without_etcd() {
+        await etcd.kill();
+        await pause(below(9000));
+        await etcd.start();
+    },
+    async without_a_member_of_etcd() {
+        const { name } = etcd.members[below(etcd.members.length)];
+        await etcd.kill([name]);
         await pause(below(3000));
-        await directory.start();
+        await etcd.start([name]);
     },
     async without_storage() {
         await storage.stop();
@@ -172,9 +174,8 @@ await test("chaos: at the end each sandbox is there once, the same through each 
 console.log(`# faults: ${JSON.stringify(Object.fromEntries(done))}`);
 console.log(`# ${figures.calls} calls; errors by cause: ${JSON.stringify(Object.fromEntries(errors))}`);
 console.log(`# ${figures.rollbacks} times a sandbox was brought without its last writes, ${figures.undone} in all`);
-await test("chaos: all servers, the directory and the storage stop, and leave nothing", async () => {
+await test("chaos: all servers, etcd and the storage stop, and leave nothing", async () => {
     await stop();
-    await directory.kill();
     await storage.stop();
 });
 process.exit();

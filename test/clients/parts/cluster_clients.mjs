@@ -9,7 +9,7 @@ const here = import.meta.dirname;
 const env = { ...process.env, CMCP_SERVE: path.join(here, "../lib/cluster_serve.mjs") };
 const part = (name, ...words) => ["node", path.join(here, name), ...words];
 const LISTS = [part("list.mjs", "sdk-sse", "client2-legacy-http")];
-const STREAMS = [part("disconnect.mjs"), ["python3", path.join(here, "../../system/stream"), "--http"]];
+const STREAMS = [part("disconnect.mjs"), ["python3", path.join(here, "../../system/protocol/stream"), "--http"]];
 
 async function run([program, ...words]) {
     const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "inherit"] });

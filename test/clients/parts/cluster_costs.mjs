@@ -1,12 +1,12 @@
 // What servers that work as one cost: a call through a balancer and one that is passed on, processor time of a call by the number of
-// servers, and what each of them spends on the others while nobody calls. Prints figures; scripts/bench-cluster starts it.
+// servers, and what each of them spends on the others and on etcd while nobody calls. Prints figures; scripts/bench-cluster starts it.
 import fs from "node:fs";
 import { by_turns } from "../lib/by_turns.mjs";
 import { caller } from "../lib/caller.mjs";
 import { start_cluster } from "../lib/cluster.mjs";
-import { start_directory } from "../lib/directory.mjs";
 import { haproxy, start_haproxy } from "../lib/haproxy.mjs";
 import { load } from "../lib/load.mjs";
+import { pause } from "../lib/report.mjs";
 
 const TOKEN = "a".repeat(32);
 const SETTINGS = { MCP_AUTH_TOKENS: `ann=${TOKEN}`, BASH_ALLOWED_COMMANDS: "*", LOG_LEVEL: "WARNING" };
@@ -20,13 +20,11 @@ function processor_ms(pid) {
 }
 
 async function with_servers(count, body) {
-    const directory = await start_directory();
-    const cluster = await start_cluster({ names: names_of(count), settings: { ...SETTINGS, CLUSTER_DIRECTORY: directory.url } });
+    const cluster = await start_cluster({ names: names_of(count), settings: SETTINGS });
     try {
         return await body(cluster);
     } finally {
         await cluster.stop();
-        await directory.kill();
     }
 }
 
@@ -65,7 +63,7 @@ async function print_call(count) {
 async function idle_ms(count) {
     return with_servers(count, async (cluster) => {
         const seconds = quick ? 5 : 20;
-        const wait = () => new Promise((done) => setTimeout(done, seconds * 1000));
+        const wait = () => pause(seconds * 1000);
         await wait();                                                  // servers find each other
         const before = cluster.nodes.map((node) => processor_ms(node.server.pid));
         await wait();

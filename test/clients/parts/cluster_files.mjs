@@ -54,6 +54,7 @@ await test("cluster: a resource of a sandbox is read at each server, in each era
 
 async function hears_changes(uri, file_name, stream) {
     const changes = () => stream.messages().filter(({ method, params }) => method === "notifications/resources/updated" && params.uri === uri).length;
+    await until("the other server listens, and what came before may have been missed", () => changes() > 0);
     const before = changes();
     await at("n3").run(box, `date +%N >> ${file_name}`);
     await until("the change is heard", () => changes() > before);
@@ -109,7 +110,7 @@ function upgrade(url) {
 }
 
 await test("cluster: a shown port is reached through each server, its WebSockets too, until the link ends", async () => {
-    const content = fs.readFileSync(path.resolve(import.meta.dirname, "../../system/preview_app.py")).toString("base64");
+    const content = fs.readFileSync(path.resolve(import.meta.dirname, "../../system/support/preview_app.py")).toString("base64");
     await at("n2").call("upload_file_to_sandbox", { sandbox_id: box, content, dest_path: "app.py" });
     await at("n2").run(box, "setsid python3 app.py 5000 > /dev/null 2>&1 &");
     await until("the program listens", async () => (await at("n3").call("list_exposed_ports", { sandbox_id: box })).listening.includes(5000));

@@ -10,7 +10,7 @@ import { caller, progress, reply } from "../lib/caller.mjs";
 import { node_of, start_cluster } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
-import { test, until } from "../lib/report.mjs";
+import { pause, test, until } from "../lib/report.mjs";
 import { environment, program, start_server, temporary_folder } from "../lib/server.mjs";
 import { open_shell } from "../lib/shell_socket.mjs";
 
@@ -113,7 +113,7 @@ const home_of = (all, caller_folder, file) => all.nodes.find((node) => fs.exists
 const home = () => home_of(cluster, "callers/ann", "notes/a.txt");
 const write = (name, file_path, content) => at(name).call("file_write", { path: file_path, content });
 const read = async (name, file_path) => (await at(name).call("file_read", { path: file_path })).content;
-const defaults_of = (prefix) => [...new Set([...storage.objects.keys()].filter((key) => key.startsWith(`${prefix}/claims/sbx_home_`)).map((key) => key.split("/")[2]))];
+const defaults_of = (prefix) => [...new Set([...storage.objects.keys()].filter((key) => key.startsWith(`${prefix}/manifests/sbx_home_`)).map((key) => key.split("/")[2]))];
 const default_stamp = (handle) => [...storage.objects].filter(([key]) => key.includes(`/manifests/${handle}/`)).map(([, { etag }]) => etag).join();
 const asides = (name) => fs.readdirSync(path.join(cluster.node(name).folder, "data", "sandboxes", ".superseded")).filter((entry) => entry.startsWith("sbx_home_"));
 
@@ -272,7 +272,7 @@ await test("snapshots: an administrator moves a sandbox to a server, calls that 
     assert.deepEqual(failures, []);
     assert(fs.existsSync(path.join(cluster.node(to).folder, "data", "sandboxes", owner)));
     assert(!fs.existsSync(path.join(cluster.node(from).folder, "data", "sandboxes", owner)));
-    await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /no other server of the name n9/.test(stderr));
+    await assert.rejects(command(from, "cluster", "move", owner, "n9"), ({ stderr }) => /No other server of the name n9/.test(stderr));
 });
 
 await test("snapshots: an administrator moves a default sandbox when no call goes on in it, and calls that come meanwhile wait", async () => {
@@ -289,7 +289,7 @@ await test("snapshots: an administrator moves a default sandbox when no call goe
         while (goes_on) {
             const { status, value } = await at(name).rest("file_read", { path: "notes/last.txt" });
             if (status !== 200 && value.error_type !== "NodeCutOff") failures.push(`${name}: ${status} ${JSON.stringify(value)}`);
-            await new Promise((done) => setTimeout(done, 50));      // it moves between two calls
+            await pause(50);      // it moves between two calls
         }
     });
     let moved;
@@ -392,49 +392,51 @@ const two = await start_cluster({ names: ["m1", "m2"], settings: { ...storage.se
 const of_two = (name) => new caller(two.node(name).url);
 const other_of_two = (name) => (name === "m1" ? "m2" : "m1");
 
-await test("snapshots: of two servers none takes the default sandbox of one that was killed, but at once that of one that has stopped", async () => {
+await test("snapshots: of two servers one takes the default sandbox of the other that was killed, and at once when that has stopped", async () => {
     await of_two("m1").call("file_write", { path: "shared.txt", content: "by nobody\n" });
     await until("it is kept", () => defaults_of("two").some((handle) => default_stamp(handle) !== ""));
     const first = home_of(two, ".", "shared.txt"), second = other_of_two(first);
     await two.node(first).kill();
-    const { value } = await of_two(second).rest("file_read", { path: "shared.txt" });
-    assert.equal(value.error_type, "NodeUnreachable", JSON.stringify(value));
+    await until("the other one has it", async () => (await of_two(second).rest("file_read", { path: "shared.txt" })).value.content === "by nobody\n");
     await two.node(first).start();
-    await until("it is back", async () => (await of_two(second).rest("file_read", { path: "shared.txt" })).value.content === "by nobody\n");
-    await of_two(second).call("file_write", { path: "shared.txt", content: "the last word\n" });
-    await two.node(first).stop({ keep: true });
-    const { stdout, note } = await of_two(second).call("system_run_command", { command: "cat shared.txt" });
+    assert.equal((await of_two(first).call("file_read", { path: "shared.txt" })).content, "by nobody\n");
+    await of_two(first).call("file_write", { path: "shared.txt", content: "the last word\n" });
+    await two.node(second).stop({ keep: true });
+    const { stdout, note } = await of_two(first).call("system_run_command", { command: "cat shared.txt" });
     assert.equal(stdout, "the last word\n");
     assert.match(note, /The sandbox has moved to another server: its files are all there/);
-    await two.node(first).start();
-    await of_two(second).call("file_write", { path: "shared.txt", content: "elsewhere\n" });
-    await until("calls are passed on", async () => (await of_two(first).rest("file_read", { path: "shared.txt" })).value.content === "elsewhere\n");
+    await two.node(second).start();
+    await of_two(first).call("file_write", { path: "shared.txt", content: "elsewhere\n" });
+    await until("calls are passed on", async () => (await of_two(second).rest("file_read", { path: "shared.txt" })).value.content === "elsewhere\n");
 });
 
-await test("snapshots: a server that starts while the storage is away says so of what it cannot know, and finds it afterwards", async () => {
+await test("snapshots: a server that starts while the storage is away knows what has moved, says so of what it cannot bring, and brings it afterwards", async () => {
     const first = home_of(two, ".", "shared.txt"), second = other_of_two(first);
     const box = (await of_two(second).call("create_sandbox")).sandbox_id;
     await of_two(second).run(box, "echo moved > file");
     await two.node(second).stop({ keep: true });
-    await until("it has moved", async () => (await of_two(first).rest("execute_terminal_command", { sandbox_id: box, command: "cat file" })).value.stdout === "moved\n");
+    const at_server = (name) => of_two(name).rest("execute_terminal_command", { sandbox_id: box, command: "cat file" });
+    await until("it has moved", async () => (await at_server(first)).value.stdout === "moved\n");
     storage.clockSkew = 3_600_000;      // it refuses all, and at once
     const place = (name) => `${two.node(name).url}/sandbox/file?sandbox_id=${box}&file_path=file`;
     try {
         await two.node(second).start();
-        const { status, headers, value } = await of_two(second).rest("execute_terminal_command", { sandbox_id: box, command: "cat file" });
-        assert.deepEqual([status, value.error_type, headers.get("retry-after")], [503, "SnapshotStoreError", "5"], JSON.stringify(value));
+        assert.equal((await at_server(second)).value.stdout, "moved\n");
+        await two.node(first).kill();
+        let answer;
+        await until("the storage is asked", async () => (answer = await at_server(second)).value.error_type === "SnapshotStoreError");
+        assert.deepEqual([answer.status, answer.headers.get("retry-after")], [503, "5"]);
         const file = await fetch(place(second));
         assert.deepEqual([file.status, (await file.json()).error_type, file.headers.get("retry-after")], [503, "SnapshotStoreError", "5"]);
-        const { value: shared } = await of_two(second).rest("file_read", { path: "shared.txt" });
-        assert(shared.content === "elsewhere\n" || shared.error_type === "SnapshotStoreError", JSON.stringify(shared));
     } finally {
         storage.clockSkew = 0;
     }
-    await until("it is found", async () => (await fetch(place(second))).status === 200);
+    await until("it is brought", async () => (await fetch(place(second))).status === 200);
     assert.equal(await of_two(second).run(box, "cat file"), "moved\n");
-    assert.equal((await of_two(second).call("file_read", { path: "shared.txt" })).content, "elsewhere\n");
     const unknown = box.replace(/.{8}$/, "00000000");
     await until("nobody has another one", async () => (await fetch(place(second).replace(box, unknown))).status === 404);
+    await two.node(first).start();
+    assert.equal((await at_server(first)).value.stdout, "moved\n");
 });
 
 await test("snapshots: the two servers stop, and leave nothing", () => two.stop());
@@ -475,6 +477,43 @@ await test("snapshots: files of a default sandbox from before there was a storag
     await until("it is kept", () => defaults_of("before").some((handle) => default_stamp(handle) !== ""));
     assert.equal((await new caller(second.url, ann.token).call("file_read", { path: "old.txt" })).content, "of before\n");
     await second.stop();
+});
+
+await test("snapshots: what is older than the storage, from a backup or an image of the machine, is replaced by what was kept, and what is newer stays", async () => {
+    const of = { ...alone, ...storage.settings("older"), SANDBOX_SNAPSHOT_EVERY: "3600" };
+    const ours = temporary_folder(), aside = temporary_folder();
+    const command = (...words) => promisify(execFile)(program, words, { cwd: ours, env: environment(ours, of) });
+    const copy = (from, to) => (fs.rmSync(to, { recursive: true, force: true }), fs.cpSync(from, to, { recursive: true, verbatimSymlinks: true }));
+    const during = async (work) => {
+        const server = await start_server({ settings: of, folder: ours });
+        const user = new caller(server.url, ann.token);
+        const seen = await work(user);
+        await server.stop({ keep: true });
+        return seen;
+    };
+    const write = (day) => async (user) => {
+        await user.run("days", `echo ${day} > day`);
+        assert.equal((await user.call("pause_sandbox", { sandbox_id: "days" })).kept_elsewhere, true);
+    };
+    await during((user) => user.call("create_sandbox", { name: "days" }));
+    const data = path.join(ours, "data"), image = path.join(aside, "data"), archive = path.join(aside, "monday.tar.zst");
+    await during(write("monday"));
+    copy(data, image);
+    await command("backup", archive);
+    for (const restore of [async () => copy(image, data), async () => (fs.rmSync(data, { recursive: true }), await command("restore", archive))]) {
+        await during(write("tuesday"));
+        await restore();
+        const value = await during(async (user) => (await user.rest("execute_terminal_command", { sandbox_id: "days", command: "cat day" })).value);
+        assert.equal(value.stdout, "tuesday\n");
+        assert.match(value.note, /brought back as it was kept at .* older or lost/);
+        assert.equal(await during((user) => user.run("days", "cat day")), "tuesday\n");
+    }
+    // Nothing was kept of this one: the storage has an older one.
+    await storage.stop();
+    await during((user) => user.run("days", "echo wednesday > day"));
+    await storage.start();
+    assert.equal(await during((user) => user.run("days", "cat day")), "wednesday\n");
+    for (const each of [ours, aside]) fs.rmSync(each, { recursive: true, force: true });
 });
 
 await test("snapshots: a wrong secret is said with what to do, and sandboxes work without their snapshots", async () => {

@@ -161,6 +161,15 @@ await test("jupyter: files are made, saved, read, renamed and removed", async ()
     await assert.rejects(contents.get("data/bytes.bin"), /no file or folder/);
 });
 
+await test("jupyter: what tools write is in the root, and what is saved there is for the tools", async () => {
+    const tool = async (name, values) => (await fetch(`${server.url}/mcp/tools/${name}`, { method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${TOKENS.ann}` }, body: JSON.stringify(values) })).json();
+    await tool("system_run_command", { command: "echo by a tool > from-tools.txt" });
+    assert.equal((await contents.get("from-tools.txt")).content, "by a tool\n");
+    await contents.save("from-jupyter.txt", { type: "file", format: "text", content: "saved" });
+    assert.equal((await tool("file_read", { path: "from-jupyter.txt" })).content, "saved");
+    for (const name of ["from-tools.txt", "from-jupyter.txt"]) await contents.delete(name);
+});
+
 await test("jupyter: a checkpoint is kept and restored", async () => {
     await contents.save("note.txt", { type: "file", format: "text", content: "old" });
     const { id } = await contents.createCheckpoint("note.txt");

@@ -31,7 +31,8 @@ async function validate(object) {
 
 const KINDS = {
     base: ["ConfigMap", "Deployment", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "Service", "ServiceAccount"],
-    cluster: ["ConfigMap", "Deployment", "Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "Service", "Service", "Service", "ServiceAccount", "StatefulSet"],
+    cluster: ["ConfigMap", "HorizontalPodAutoscaler", "Namespace", "NetworkPolicy", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget",
+        "Service", "Service", "Service", "ServiceAccount", "StatefulSet", "StatefulSet"],
 };
 const what = process.argv[2];
 
@@ -45,20 +46,38 @@ await test(`kubernetes ${what}: all kinds are there`, () => {
     assert.deepEqual(objects.map((object) => object.kind).sort(), KINDS[what]);
 });
 await test(`kubernetes ${what}: a field that does not exist is found`, () => {
-    const broken = structuredClone(objects.find((object) => object.kind === "Deployment"));
+    const broken = structuredClone(objects.find((object) => ["Deployment", "StatefulSet"].includes(object.kind)));
     broken.spec.template.spec.hostUser = false;
     assert.match(complaints(broken).join(), /hostUser/);
 });
 if (what === "cluster") {
-    const servers = objects.find((object) => object.kind === "StatefulSet");
+    const of = (name, kind = "StatefulSet") => objects.find((object) => object.kind === kind && object.metadata.name === name);
+    const [servers, etcd] = ["container-mcp", "container-mcp-etcd"].map((name) => of(name));
     const settings = objects.find((object) => object.kind === "ConfigMap").data["custom.env"];
-    await test("kubernetes cluster: the servers are those of CLUSTER_MEMBERS, each with a name, a certificate and a disk of its own", () => {
-        const names = /^CLUSTER_MEMBERS=(.*)$/m.exec(settings)[1].split(",").map((member) => member.split("=")[0]);
-        assert.deepEqual(names, Array.from({ length: servers.spec.replicas }, (_, i) => `${servers.metadata.name}-${i}`));
-        const container = servers.spec.template.spec.containers[0];
-        const place = container.env.findIndex(({ name }) => name === "SANDBOX_NODE");
-        assert(place >= 0 && place < container.env.findIndex(({ name }) => name === "CLUSTER_CERT"), "a variable is used before it is set");
+    const variables = (set) => set.spec.template.spec.containers[0].env;
+    const pods = (set) => Array.from({ length: set.spec.replicas }, (_, i) => `${set.metadata.name}-${i}`);
+    await test("kubernetes cluster: each server has a name, a certificate, an address and a disk of its own", () => {
+        const place = (name) => variables(servers).findIndex((each) => each.name === name);
+        for (const name of ["CLUSTER_CERT", "CLUSTER_KEY", "CLUSTER_ADVERTISE"]) assert(place("SANDBOX_NODE") >= 0 && place("SANDBOX_NODE") < place(name), "a variable is used before it is set");
+        assert.equal(variables(servers)[place("CLUSTER_ADVERTISE")].value, `$(SANDBOX_NODE).${servers.spec.serviceName}:9100`);
         assert.deepEqual(servers.spec.volumeClaimTemplates.map(({ metadata }) => metadata.name), ["state"]);
         assert(!servers.spec.template.spec.volumes.some(({ name }) => name === "state"), "all servers share a disk");
+    });
+    await test("kubernetes cluster: the servers name all members of etcd, which know each other", () => {
+        const addresses = pods(etcd).map((pod) => [pod, `https://${pod}.${etcd.spec.serviceName}`]);
+        assert.equal(/^CLUSTER_ETCD=(.*)$/m.exec(settings)[1], addresses.map(([, url]) => `${url}:2379`).join(","));
+        const value = (name) => variables(etcd).find((each) => each.name === name).value;
+        assert.equal(value("ETCD_INITIAL_CLUSTER"), addresses.map(([pod, url]) => `${pod}=${url}:2380`).join(","));
+        assert.deepEqual([value("ETCD_CLIENT_CERT_AUTH"), value("ETCD_PEER_CLIENT_CERT_AUTH")], ["true", "true"]);
+    });
+    await test("kubernetes cluster: what chooses pods finds those of the servers and of etcd", () => {
+        const labels = new Map([servers, etcd].map((set) => [set.metadata.name, set.spec.template.metadata.labels]));
+        const chooses = (selector, name) => Object.entries(selector.matchLabels ?? selector).every(([key, text]) => labels.get(name)[key] === text);
+        for (const [kind, name, selector] of objects.filter(({ kind }) => ["Service", "PodDisruptionBudget"].includes(kind)).map((object) => [object.kind, object.metadata.name, object.spec.selector])) {
+            const wanted = name === "container-mcp-etcd" ? "container-mcp-etcd" : "container-mcp";
+            assert.deepEqual([...labels.keys()].filter((each) => chooses(selector, each)), [wanted], `${kind} ${name}`);
+        }
+        const { scaleTargetRef, minReplicas } = of("container-mcp", "HorizontalPodAutoscaler").spec;
+        assert.deepEqual([scaleTargetRef.kind, scaleTargetRef.name, minReplicas], [servers.kind, servers.metadata.name, servers.spec.replicas]);
     });
 }

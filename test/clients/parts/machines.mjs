@@ -1,5 +1,5 @@
-// Five servers, each on a machine of its own (a network namespace), with HAProxy, a directory and object storage: older sessions, the real
-// clients, a killed server under load, a directory that is away, a network that breaks in two, a rolling restart. Runs when it is named:
+// Five servers, each on a machine of its own (a network namespace), with HAProxy, etcd on the first three, and object storage: older sessions,
+// the real clients, a killed server under load, etcd without its leader, a network that breaks in two, a rolling restart. Runs when it is named:
 // test/clients/run machines
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,7 +10,6 @@ import readline from "node:readline";
 import { reply } from "../lib/caller.mjs";
 import { node_of } from "../lib/cluster.mjs";
 import { start_rig } from "../lib/cluster_rig.mjs";
-import { start_directory } from "../lib/directory.mjs";
 import { enter_own_network, HOST, make_machines } from "../lib/machines.mjs";
 import { start_object_storage } from "../lib/object_storage.mjs";
 import { test, until } from "../lib/report.mjs";
@@ -32,13 +31,12 @@ async function suite(program, ...words) {
 }
 await suite("node", path.join(here, "list.mjs"), "sdk-http", "sdk-sse", "client2-legacy-http", "client2-modern-http");
 await suite("node", path.join(here, "streaming.mjs"), "client2-modern-http");
-await suite("python3", path.join(here, "../../system/stream"), "--http");
+await suite("python3", path.join(here, "../../system/protocol/stream"), "--http");
 
 // ---------------------------------------------------------------- one cluster
 const storage = await start_object_storage({ host: HOST });
-const directory = await start_directory({ host: HOST });
-const settings = { ...storage.settings("machines"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "2", CLUSTER_DIRECTORY: directory.url };
-const { cluster, ann, names, at, boxes, stop } = await start_rig(settings, machines);
+const settings = { ...storage.settings("machines"), SNAPSHOT_KEY: randomBytes(32).toString("hex"), SANDBOX_SNAPSHOT_EVERY: "1", MCP_DRAIN_NOTICE: "2" };
+const { cluster, etcd, ann, names, at, boxes, stop } = await start_rig(settings, { machines });
 const is_ready = async (node) => (await fetch(`${node.url}/healthz`).catch(() => ({}))).status === 200;
 const all_ready = () => Promise.all(cluster.nodes.map((node) => until(`${node.name} is ready`, () => is_ready(node))));
 
@@ -97,12 +95,13 @@ await test("machines: lists are complete, whichever server is asked", async () =
     }
 });
 
-await test("machines: while the directory is killed and comes back, no call fails", async () => {
+await test("machines: while etcd has lost its leader, and when that is back, no call fails", async () => {
     const load = start_load();
     await some_calls(load, 50);
-    await directory.kill();
+    const leader = await etcd.leader();
+    await etcd.kill([leader]);
     await some_calls(load, 100);
-    await directory.start();
+    await etcd.start([leader]);
     await some_calls(load, 100);
     assert.deepEqual((await load.stop()).flat(), []);
     assert.equal(await load.lines(), load.calls());
@@ -144,7 +143,7 @@ await test("machines: kill -9 of a server under load fails at most one request a
 });
 
 await test("machines: when the network breaks in two, the smaller side refuses what the larger one takes over, and none lives twice", async () => {
-    const smaller = ["n1", "n5"], larger = ["n2", "n3", "n4"];
+    const smaller = ["n4", "n5"], larger = ["n1", "n2", "n3"];      // these have etcd
     for (const name of names) await at("n3").run(boxes[name], "echo before > state");
     await until("all is kept", async () => (await Promise.all(names.map((name) => at("n3").call("pause_sandbox", { sandbox_id: boxes[name] })))).every(({ kept_elsewhere }) => kept_elsewhere));
     machines.cut_off(smaller);
@@ -185,7 +184,6 @@ await test("machines: a rolling restart of all servers under load fails no call 
 
 await test("machines: all stops, and leaves nothing", async () => {
     await stop();
-    await directory.kill();
     await storage.stop();
 });
 process.exit();

@@ -124,9 +124,24 @@ await test("ui: a sandbox is created, found, copied and deleted", async () => {
     await button("Delete").click();
     await button("Delete it", dialog).click();
     await row("report").waitFor();
-    await row("default").waitFor();       // the one in which the calls before have worked
+    await page.getByLabel("Order").selectOption("used");
+    await page.locator("tbody tr").first().getByText("default", { exact: true }).waitFor();   // in which the calls before have worked, and not latest
     assert.deepEqual((await get(`${url}/admin/sandboxes`)).sandboxes.map(({ name }) => name).sort(), ["default", "report"]);
     await picture(page, "sandboxes");
+});
+
+await test("ui: the default sandbox has files and a terminal as any other", async () => {
+    await call(url, "file_write", { path: "kept.txt", content: "by a tool" });
+    await go("sandboxes");
+    await row("default").getByRole("link").click();
+    await page.getByRole("heading", { name: "default" }).waitFor();
+    await page.getByRole("link", { name: "kept.txt", exact: true }).click();
+    await page.getByText("by a tool", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.locator(".screen").getByText(/[$#]/).first().waitFor();
+    await page.locator(".screen").click();
+    await page.keyboard.type("cat kept.txt\n");
+    await page.locator(".screen").getByText("by a tool").waitFor();
 });
 
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");

@@ -9,7 +9,7 @@ import { start_server } from "../lib/server.mjs";
 
 const MANY = Number(process.env.CMCP_SANDBOXES ?? 10_000), A_SECOND = 1000, KEPT = 200;
 const SHOWN = MANY.toLocaleString("en"), ONE = `box-${Math.floor(MANY / 2)}x`;
-const server = await start_server({ settings: { SANDBOX_MAX_PER_CALLER: String(2 * MANY) } });
+const server = await start_server({ settings: { AUTH_QUOTAS: `*:sandboxes=${2 * MANY}` } });
 const { url } = server;
 const browser = await start_browser();
 const row = (page, text) => page.locator("tbody tr", { hasText: text });

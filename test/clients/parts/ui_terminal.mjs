@@ -5,7 +5,7 @@ import { PHONE, barriers, call, get, open_page, overhang, picture, start_browser
 import { test as report, until } from "../lib/report.mjs";
 import { start_server } from "../lib/server.mjs";
 
-const server = await start_server({ settings: { SANDBOX_SHELLS_PER_CALLER: "2" } });
+const server = await start_server({ settings: { AUTH_QUOTAS: "*:shells=2" } });
 const { url } = server;
 const browser = await start_browser();
 const box = (await call(url, "create_sandbox", { name: "terminal" })).sandbox_id;
@@ -160,7 +160,7 @@ await test("ui: a screen reader hears the output, and a phone has the keys that 
 await test("ui: more shells than the quota allows are refused with the server's sentence", async () => {
     const pages = [await open_terminal(), await open_terminal()];
     const third = await open_page(browser, place);
-    await third.getByText(/SANDBOX_SHELLS_PER_CALLER/).waitFor();
+    await third.getByText(/AUTH_QUOTAS=\*:shells/).waitFor();
     await picture(third, "terminal-quota");
     await pages[0].goto(`${url}/ui#now`);
     await until("leaving the terminal ends its shell", async () => await shells() === 1);

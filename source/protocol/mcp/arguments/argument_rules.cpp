@@ -57,7 +57,7 @@ std::string argument_rules::judged(json::object& arguments, std::string misfit) 
 
 std::vector<std::string> argument_rules::take_out_unknown(json::object& arguments) const
 {
-    return cmcp::take_out_unknown(arguments, schema_, most_unknown_told);
+    return cmcp::take_out_unknown(arguments, schema_, most_unknown_listed);
 }
 
 }  // namespace cmcp

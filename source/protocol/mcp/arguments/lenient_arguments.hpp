@@ -14,8 +14,8 @@ namespace cmcp {
 /// validator to refuse.
 void take_as_meant(json::object& arguments, const json::object& schema);
 
-/// Names of unknown arguments that a caller is told.
-inline constexpr std::size_t most_unknown_told = 10;
+/// Names of unknown arguments that an answer lists.
+inline constexpr std::size_t most_unknown_listed = 10;
 
 /// The names of arguments that a schema without further properties does not name, at most so many.
 std::vector<std::string> unknown_arguments(const json::object& arguments, const json::object& schema, std::size_t most);

@@ -11,7 +11,7 @@ namespace cmcp {
 
 namespace {
 
-struct place {
+struct schema_location {
     std::string name;                      // as in JavaScript: files[2].path
     const json::object* schema = nullptr;  // null where the path leaves what `properties` and `items` describe
     const json::value* value = nullptr;
@@ -23,7 +23,7 @@ const json::object* object_member(const json::object* parent, std::string_view k
     return member ? member->if_object() : nullptr;
 }
 
-void step_into_property(place& at, std::string_view key)
+void step_into_property(schema_location& at, std::string_view key)
 {
     at.name += at.name.empty() ? std::string(key) : "." + std::string(key);
     at.schema = object_member(object_member(at.schema, "properties"), key);
@@ -31,7 +31,7 @@ void step_into_property(place& at, std::string_view key)
     at.value = object ? object->if_contains(key) : nullptr;
 }
 
-void step_into_item(place& at, std::string_view index)
+void step_into_item(schema_location& at, std::string_view index)
 {
     at.name += "[" + std::string(index) + "]";
     at.schema = object_member(at.schema, "items");
@@ -41,7 +41,7 @@ void step_into_item(place& at, std::string_view index)
 }
 
 // A step reads [name] or [3]; the value tells which of the two it is.
-void step_into(place& at, std::string_view step)
+void step_into(schema_location& at, std::string_view step)
 {
     if (step.size() < 2) return;
     step = step.substr(1, step.size() - 2);
@@ -95,14 +95,14 @@ std::string listed(const json::array& values)
 
 bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
 
-std::string limit(const place& at, std::string_view keyword, std::string_view before, std::string_view after)
+std::string limit(const schema_location& at, std::string_view keyword, std::string_view before, std::string_view after)
 {
     const auto* value = at.schema->if_contains(keyword);
     if (!value) return {};
     return std::string(before) + shown_value(*value) + std::string(after);
 }
 
-std::string type_reason(const place& at)
+std::string type_reason(const schema_location& at)
 {
     const auto* wanted = at.schema->if_contains("type");
     if (!wanted || !wanted->is_string()) return {};
@@ -111,13 +111,13 @@ std::string type_reason(const place& at)
     return reason;
 }
 
-std::string enum_reason(const place& at)
+std::string enum_reason(const schema_location& at)
 {
     const auto* wanted = at.schema->if_contains("enum");
     return wanted && wanted->is_array() ? "must be one of " + listed(wanted->get_array()) : std::string();
 }
 
-std::string reason_from_schema(const place& at, std::string_view finding)
+std::string reason_from_schema(const schema_location& at, std::string_view finding)
 {
     if (!at.schema) return {};
     if (starts_with(finding, "Value type not permitted")) return type_reason(at);
@@ -148,7 +148,7 @@ std::optional<std::string> quoted_name(std::string_view finding, std::string_vie
     return std::string(rest.substr(begin));
 }
 
-std::string argument(const place& at, const std::string& member = {})
+std::string argument(const schema_location& at, const std::string& member = {})
 {
     constexpr std::size_t longest = 200;  // callers choose names
     std::string name = at.name;
@@ -157,7 +157,7 @@ std::string argument(const place& at, const std::string& member = {})
     return name.empty() ? "the arguments object" : "argument `" + name + "`";
 }
 
-std::string known_names(const place& at)
+std::string known_names(const schema_location& at)
 {
     const auto* properties = object_member(at.schema, "properties");
     if (!properties || properties->empty()) return "; none is known";
@@ -180,7 +180,7 @@ std::string lower_first(std::string_view finding)
 std::string schema_sentence(const json::object& schema, const json::value& arguments,
                             const std::vector<std::string>& context, const std::string& finding)
 {
-    place at{{}, &schema, &arguments};
+    schema_location at{{}, &schema, &arguments};
     for (std::size_t i = 1; i < context.size(); ++i) step_into(at, context[i]);
     if (const auto missing = quoted_name(finding, "Missing required property '"))
         return argument(at, *missing) + " is missing";

@@ -93,7 +93,7 @@ struct parts_of_arguments {
 };
 
 // The parts are the first ones that do not fit. The validator lists all that does not fit, which may be each of many
-// thousand items, and one finding is told.
+// thousand items, and one finding is reported.
 parts_of_arguments parts_of(const valijson::Schema& schema, valijson::Validator& with, const json::object& described,
                             const json::object& arguments)
 {

@@ -23,24 +23,25 @@ rpc_error client_error(const json::object& error)
     return {code && code->is_int64() ? static_cast<int>(code->get_int64()) : rpc_code::internal_error, sentence};
 }
 
-/// Registers a question for as long as it is waited for.
-class question {
+/// Registers a request to the client for as long as somebody waits for its answer.
+class client_request {
 public:
-    question(std::shared_ptr<session> who, std::shared_ptr<answer> waiting, legacy_channel::question_ids& abandoned)
-        : who_(std::move(who)), waiting_(waiting), abandoned_(abandoned), id_(who_->next_question++)
+    client_request(std::shared_ptr<session> who, std::shared_ptr<answer> waiting,
+                   legacy_channel::request_ids& abandoned)
+        : who_(std::move(who)), waiting_(waiting), abandoned_(abandoned), id_(who_->next_request_id++)
     {
-        who_->questions[id_] = [waiting](const json::object* result, const json::object* error) {
+        who_->open_requests[id_] = [waiting](const json::object* result, const json::object* error) {
             waiting->done = true;
             if (result) waiting->result = *result;
             if (error) waiting->failure = client_error(*error);
             waiting->arrived.notify();
         };
     }
-    question(const question&) = delete;
-    question& operator=(const question&) = delete;
-    ~question()
+    client_request(const client_request&) = delete;
+    client_request& operator=(const client_request&) = delete;
+    ~client_request()
     {
-        who_->questions.erase(id_);
+        who_->open_requests.erase(id_);
         if (sent_ && !waiting_->done) abandoned_.push_back(id_);
     }
 
@@ -51,7 +52,7 @@ public:
 private:
     std::shared_ptr<session> who_;
     std::shared_ptr<answer> waiting_;
-    legacy_channel::question_ids& abandoned_;
+    legacy_channel::request_ids& abandoned_;
     bool sent_ = false;
     std::int64_t id_;
 };
@@ -59,7 +60,7 @@ private:
 }  // namespace
 
 legacy_channel::legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink,
-                               const json::object* meta, question_ids& abandoned)
+                               const json::object* meta, request_ids& abandoned)
     : request_channel(std::move(sink), meta), who_(std::move(who)), abandoned_(abandoned)
 {
 }
@@ -73,7 +74,7 @@ awaitable<json::object> legacy_channel::ask(std::string, std::string method, jso
 
 bool legacy_channel::can_ask(std::string_view method, const json::object& params) const
 {
-    return takes_question(who_->who, method, params);
+    return supports_request(who_->who, method, params);
 }
 
 awaitable<std::optional<json::object>> legacy_channel::ask_meanwhile(std::string, std::string method,
@@ -91,19 +92,19 @@ awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string met
         throw rpc_error(rpc_code::invalid_params, "the client did not declare the capability " +
                                                       json::serialize(needed) + ", which this request needs");
     auto waiting = std::make_shared<answer>();
-    question open_question(who_, waiting, abandoned_);
+    client_request open_request(who_, waiting, abandoned_);
     outgoing message;
-    message.text = jsonrpc::encode_request(open_question.id(), method, params);
+    message.text = jsonrpc::encode_request(open_request.id(), method, params);
     message.what = outgoing::kind::request;
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
-    open_question.sent();
+    open_request.sent();
     bool in_time = true;
     while (!waiting->done && in_time) in_time = co_await waiting->arrived.wait(limit);
     if (!waiting->done) {
-        open_question.forget();
-        question_ids late{open_question.id()};
-        auto taking_back = take_back_questions(sink_, std::move(late), "nobody answered in time");
+        open_request.forget();
+        request_ids late{open_request.id()};
+        auto taking_back = cancel_client_requests(sink_, std::move(late), "nobody answered in time");
         co_await std::move(taking_back);
         co_return std::nullopt;
     }
@@ -111,7 +112,7 @@ awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string met
     co_return std::move(waiting->result);
 }
 
-awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids, std::string why)
+awaitable<> cancel_client_requests(std::shared_ptr<message_sink> sink, legacy_channel::request_ids ids, std::string why)
 {
     for (const auto id : ids) {
         json::object params;

@@ -8,14 +8,14 @@
 
 namespace cmcp {
 
-/// request_io up to 2025-11-25: questions are requests to the client on the request's own stream.
+/// request_io up to 2025-11-25: the client is asked by requests on the request's own stream.
 class legacy_channel final : public request_channel {
 public:
-    using question_ids = std::vector<std::int64_t>;
+    using request_ids = std::vector<std::int64_t>;
 
-    /// `abandoned` gets the ids of questions that nobody waits for any more although the client has not answered.
+    /// `abandoned` gets the ids of requests that nobody waits for any more although the client has not answered.
     legacy_channel(std::shared_ptr<session> who, std::shared_ptr<message_sink> sink, const json::object* meta,
-                   question_ids& abandoned);
+                   request_ids& abandoned);
 
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
     bool can_ask(std::string_view method, const json::object& params) const override;
@@ -28,10 +28,11 @@ private:
     bool lets_through(log_severity level) const override { return level >= who_->log_threshold; }
 
     std::shared_ptr<session> who_;
-    question_ids& abandoned_;
+    request_ids& abandoned_;
 };
 
 /// Tells the client that it need not answer (notifications/cancelled).
-awaitable<> take_back_questions(std::shared_ptr<message_sink> sink, legacy_channel::question_ids ids, std::string why);
+awaitable<> cancel_client_requests(std::shared_ptr<message_sink> sink, legacy_channel::request_ids ids,
+                                   std::string why);
 
 }  // namespace cmcp

@@ -202,15 +202,15 @@ awaitable<json::object> legacy_era::attempt_on(served_request& request, std::str
     co_return as_before(std::move(result));
 }
 
-// A tool written for the stateless era asks by throwing; here its questions are put to the client one by one and the
+// A tool written for the stateless era asks by throwing; here its requests are sent to the client one by one and the
 // tool is called again with the answers.
 awaitable<std::optional<json::object>> legacy_era::ask(served_request& request, input_required needed)
 {
     for (const auto& member : needed.input_requests) {
-        const auto& question = member.value().as_object();
+        const auto& request_to_client = member.value().as_object();
         std::string key(member.key());
-        std::string method(question.at("method").as_string());
-        auto params = optional_object(question, "params");
+        std::string method(request_to_client.at("method").as_string());
+        auto params = optional_object(request_to_client, "params");
         auto& io = request.io();
         if (as_legacy(request).elsewhere && io.can_ask(method, params)) {
             auto answer = co_await io.ask_meanwhile(key, std::move(method), std::move(params), patience_elsewhere);
@@ -299,8 +299,8 @@ void take_notification(session& from, const jsonrpc::notification& incoming)
 void take_response(session& from, const jsonrpc::response& incoming)
 {
     const auto* id = incoming.id.if_int64();
-    const auto waiting = id ? from.questions.find(*id) : from.questions.end();
-    if (waiting == from.questions.end()) return;
+    const auto waiting = id ? from.open_requests.find(*id) : from.open_requests.end();
+    if (waiting == from.open_requests.end()) return;
     const auto callback = waiting->second;
     static const json::object no_members;
     const auto* result = incoming.result.if_object();

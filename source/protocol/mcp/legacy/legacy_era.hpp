@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-/// The older revisions: initialize, then requests within a session, in which questions to the client are requests.
+/// The older revisions: initialize, then requests within a session, in which the client is asked by requests.
 class legacy_era final : public era {
 public:
     legacy_era(catalogue& offered, change_hub& changes) : offered_(offered), changes_(changes) {}

@@ -43,7 +43,7 @@ void note_facts(call_facts& facts, const json::object& result)
     facts.bytes = call_facts::bytes_in(result);
 }
 
-// A client that resets its timeout by progress is told that the call goes on.
+// A client that resets its timeout by progress hears that the call goes on.
 awaitable<> wait_with_heartbeat(std::shared_ptr<job> live, request_io& io)
 {
     const auto began = event::clock::now();
@@ -86,7 +86,7 @@ awaitable<json::object> wait_for_job(const task_view& tasks, stateless_request& 
         co_return result;
     }
     input_required needed;
-    needed.input_requests = live->open_questions();
+    needed.input_requests = live->open_input_requests();
     needed.job = std::move(id);
     const json::object nothing_used;
     co_return input_required_result(request, needed, nothing_used, seal);

@@ -53,12 +53,12 @@ awaitable<std::optional<json::object>> job_io::ask_until(std::string key, std::s
 {
     if (asks_ == nullptr) throw std::logic_error("a run in the background cannot ask anything");
     require_capability(*asks_, method, params);
-    json::object question;
-    question["method"] = method;
-    question["params"] = std::move(params);
-    json::object questions;
-    questions[key] = std::move(question);
-    auto answers = co_await job_->ask(std::move(questions), limit);
+    json::object input_request;
+    input_request["method"] = method;
+    input_request["params"] = std::move(params);
+    json::object input_requests;
+    input_requests[key] = std::move(input_request);
+    auto answers = co_await job_->ask(std::move(input_requests), limit);
     if (!answers) co_return std::nullopt;
     co_return std::move(answers->begin()->value().as_object());
 }

@@ -9,7 +9,7 @@
 
 namespace cmcp {
 
-/// request_io of a call that goes on as a job: its output is kept, its messages say how far it is.
+/// request_io of a call that goes on as a job: its output is stored, its messages say how far it is.
 class job_io final : public request_io {
 public:
     /// `asks`: whom the call may ask; null: nobody. `jobs` must outlive this.
@@ -22,12 +22,12 @@ public:
     awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
     awaitable<> output(double progress, std::vector<output_text> texts) override;
     awaitable<> log(log_severity level, std::string logger, json::value data) override;
-    void queued(std::size_t place) override { job_->queue(place); }
+    void queued(std::size_t position) override { job_->queue(position); }
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
     bool can_ask(std::string_view method, const json::object& params) const override
     {
-        return asks_ != nullptr && takes_question(*asks_, method, params);
+        return asks_ != nullptr && supports_request(*asks_, method, params);
     }
     awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method, json::object params,
                                                          std::chrono::milliseconds limit) override;

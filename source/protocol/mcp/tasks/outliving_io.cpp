@@ -58,7 +58,7 @@ awaitable<> outliving_io::output(double progress, std::vector<output_text> texts
         co_return;
     }
     while (!goes_on_) co_await changed_.wait();
-    for (auto& each : texts) cut_beginning(each, each.from == output_stream::out ? told_.out_size : told_.err_size);
+    for (auto& each : texts) cut_beginning(each, each.from == output_stream::out ? sent_.out_size : sent_.err_size);
     co_await background_->output(progress, std::move(texts));
 }
 
@@ -72,9 +72,9 @@ awaitable<> outliving_io::log(log_severity level, std::string logger, json::valu
     co_await call_.log(level, std::move(logger), std::move(data));
 }
 
-void outliving_io::queued(std::size_t place)
+void outliving_io::queued(std::size_t position)
 {
-    if (!job_) call_.queued(place);
+    if (!job_) call_.queued(position);
 }
 
 awaitable<> outliving_io::notify(std::string method, json::object params)
@@ -137,7 +137,7 @@ awaitable<bool> outliving_io::outlive(printed_so_far so_far)
     job_ = std::move(background);
     background_.emplace(jobs_, job_);
     printed_ = so_far.out + so_far.err;
-    told_ = std::move(so_far);
+    sent_ = std::move(so_far);
     co_await jobs_.print(job_, printed_);
     goes_on_ = true;
     changed_.notify();

@@ -32,7 +32,7 @@ public:
     awaitable<> progress(double progress, std::optional<double> total, std::string message) override;
     awaitable<> output(double progress, std::vector<output_text> texts) override;
     awaitable<> log(log_severity level, std::string logger, json::value data) override;
-    void queued(std::size_t place) override;
+    void queued(std::size_t position) override;
     awaitable<> notify(std::string method, json::object params) override;
     awaitable<json::object> ask(std::string key, std::string method, json::object params) override;
     bool can_ask(std::string_view method, const json::object& params) const override;
@@ -52,7 +52,7 @@ private:
     job_maker make_;
     std::shared_ptr<job> job_;
     std::optional<job_io> background_;
-    printed_so_far told_;
+    printed_so_far sent_;
     std::string printed_;
     std::size_t uses_ = 0;  // of the call, that have not ended
     bool goes_on_ = false;

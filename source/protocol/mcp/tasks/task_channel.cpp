@@ -40,15 +40,15 @@ awaitable<json::object> task_channel::ask(std::string key, std::string method, j
     return modern_channel::ask(std::move(key), std::move(method), std::move(params));
 }
 
-awaitable<std::optional<json::object>> task_channel::ask_in_place(json::object questions)
+awaitable<std::optional<json::object>> task_channel::ask_and_wait(json::object input_requests)
 {
-    if (call_->became()) return call_->became()->ask(std::move(questions));
-    return modern_channel::ask_in_place(std::move(questions));
+    if (call_->became()) return call_->became()->ask(std::move(input_requests));
+    return modern_channel::ask_and_wait(std::move(input_requests));
 }
 
 bool task_channel::can_ask(std::string_view method, const json::object& params) const
 {
-    return takes_question(who(), method, params);
+    return supports_request(who(), method, params);
 }
 
 awaitable<std::optional<json::object>> task_channel::ask_meanwhile(std::string key, std::string method,

@@ -29,7 +29,7 @@ public:
     bool can_ask(std::string_view method, const json::object& params) const override;
     awaitable<std::optional<json::object>> ask_meanwhile(std::string key, std::string method, json::object params,
                                                          std::chrono::milliseconds limit) override;
-    awaitable<std::optional<json::object>> ask_in_place(json::object questions) override;
+    awaitable<std::optional<json::object>> ask_and_wait(json::object input_requests) override;
     void close_stream_for_polling() override;
 
 private:

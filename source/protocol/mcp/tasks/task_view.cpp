@@ -22,7 +22,7 @@ std::string time_text_of(double seconds)
     return timestamp(clock::time_point(std::chrono::duration_cast<clock::duration>(since_1970)));
 }
 
-// From the beginning. A task that runs is kept on when its time is over.
+// From the beginning. A task that runs stays when its time is over.
 json::value ttl_ms(const job_record& record)
 {
     if (record.keep == 0) return nullptr;
@@ -48,12 +48,10 @@ json::object task_error(const job_record& record)
 
 void check_room(const std::string& principal, const job_usage& used, const task_limits& limits)
 {
-    const std::string advice = "; they are kept for MCP_TASK_TTL seconds after their end; try again later";
+    const std::string advice = "; they are kept for an hour after their end; try again later";
     if (used.own >= limits.of_caller(principal))
-        refuse_task("this caller has " + std::to_string(used.own) + " (MCP_MAX_TASKS_PER_CALLER, or its quota)" +
-                    advice);
-    if (used.all >= limits.most)
-        refuse_task("the server has " + std::to_string(used.all) + " (MCP_MAX_TASKS)" + advice);
+        refuse_task("this caller has " + std::to_string(used.own) + ", as its quota of tasks allows" + advice);
+    if (used.all >= limits.most) refuse_task("the server has " + std::to_string(used.all) + advice);
     if (used.bytes >= limits.result_bytes)
         refuse_task("their results fill the room that is set aside for them" + advice);
 }
@@ -135,7 +133,7 @@ awaitable<json::object> task_view::detail(job_record record) const
 {
     auto described = describe(record);
     const std::string is = text_of(described, "status");
-    if (is == "input_required") described["inputRequests"] = jobs_->running(record.id)->open_questions();
+    if (is == "input_required") described["inputRequests"] = jobs_->running(record.id)->open_input_requests();
     if (is == "failed") described["error"] = task_error(record);
     if (is != "completed") co_return described;
     auto result = co_await jobs_->read(std::move(record.owner), std::move(record.result));

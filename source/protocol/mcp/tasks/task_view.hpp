@@ -13,9 +13,9 @@
 namespace cmcp {
 
 struct task_limits {
-    std::size_t most = 4096;  ///< kept, running or ended
+    std::size_t most = 4096;  ///< stored, running or ended
     limit_of_principal of_caller = [](std::string_view) { return 1024; };
-    std::uint64_t result_bytes = 128 * 1024 * 1024;  ///< of all kept results, as JSON
+    std::uint64_t result_bytes = 128 * 1024 * 1024;  ///< of all stored results, as JSON
     std::chrono::milliseconds ttl{3'600'000};        ///< after the end
     std::chrono::milliseconds after{10'000};         ///< a longer call becomes a task; 0: only when its tool says so
 };

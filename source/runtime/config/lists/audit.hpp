@@ -16,5 +16,3 @@ SETTING("AUDIT_KEEP", std::size_t, audit_keep, "64", number(0, many),
         "files of records that are kept; the oldest one goes when there are more; 0: all");
 SETTING("AUDIT_HEADS", path, audit_heads, "", file_path,
         "file to which signed heads are appended beside the log, on another machine's disk at best; empty: none");
-SETTING("AUDIT_HEAD_EVERY", milliseconds, audit_head_every, "60", seconds(1s, day),
-        "a head is published every so many seconds while there are records");

@@ -1,19 +1,29 @@
 // Settings: several servers, and sandboxes in object storage. What a row means: config/setting_types.hpp.
 
 TOPIC("Several servers as one");
-SETTING("CLUSTER_MEMBERS", words, cluster_members, "", member_list,
-        "all servers that work as one, this one included, as name=host:port,… with the names of their SANDBOX_NODE and "
-        "the ports where members reach each other; empty: this server is alone");
+SETTING("CLUSTER_ETCD", words, cluster_etcd, "", etcd_urls,
+        "etcd, by which several servers work as one, as https://host:2379,… with all its members; empty: this server "
+        "is alone");
+SETTING("CLUSTER_ETCD_USER", std::string, cluster_etcd_user, "", plain_text(200),
+        "user of etcd, where it asks for one beside the certificate");
+SETTING("CLUSTER_ETCD_PASSWORD", std::string, cluster_etcd_password, "", secret(plain_text(400)),
+        "password of this user");
+SETTING("CLUSTER_PREFIX", std::string, cluster_prefix, "/cmcp/default/", plain_text(200),
+        "what all keys of this cluster in etcd begin with; another one for each cluster that shares it");
 SETTING("CLUSTER_LISTEN", std::string, cluster_listen, "", member_address,
-        "host:port to listen on for the other members; empty: as CLUSTER_MEMBERS says of this server");
+        "host:port to listen on for the other servers");
+SETTING("CLUSTER_ADVERTISE", std::string, cluster_advertise, "", member_address,
+        "host:port where the other servers reach this one; empty: as CLUSTER_LISTEN");
+SETTING("CLUSTER_LABELS", words, cluster_labels, "", label_list,
+        "what this server has that others have not, as gpu=a100,zone=b, for create_sandbox with `labels`");
+SETTING("CLUSTER_LEASE", milliseconds, cluster_lease, "4", seconds(2s, 60s),
+        "seconds, whole ones, after which a server that does not renew its registration in etcd is gone, and others "
+        "may take over its sandboxes");
 SETTING("CLUSTER_CERT", path, cluster_cert, "", file_path,
         "PEM file with the certificate that this server shows to members; its DNS name is SANDBOX_NODE");
 SETTING("CLUSTER_KEY", path, cluster_key, "", file_path, "PEM file with its private key, without a password");
 SETTING("CLUSTER_CA", path, cluster_ca, "", file_path,
         "PEM file with the authority that signs the certificates of members, and no others");
-SETTING("CLUSTER_DIRECTORY", std::string, cluster_directory, "", secret(parser<std::string>(directory_url)),
-        "Valkey or Redis where members tell each other what callers have, as redis://name:password@host:port, or "
-        "rediss:// for TLS; empty: they do not");
 
 TOPIC("Sandboxes and packages");
 SETTING("SANDBOX_NODE", std::string, sandbox_node, "", plain_text(32),

@@ -8,14 +8,12 @@ SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_networ
 SETTING("SERVER_CONFINE", bool, confine_server, "true", flag,
         "the server gives up starting programs and reaching other files once it runs");
 SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path, "the launcher program; empty: beside container-mcp");
-SETTING("SANDBOX_MAX_RUNS", std::size_t, max_runs, "0", number(0, 100'000), "runs at once; 0: four times the cores");
-SETTING("SANDBOX_MAX_RUNS_PER_CALLER", std::size_t, max_runs_per_caller, "0", number(0, 100'000),
-        "runs of one caller at once; 0: all but one");
+SETTING("SANDBOX_MAX_RUNS", std::size_t, max_runs, "0", number(0, 100'000),
+        "runs at once, and as many beside them in the background; 0: four times the cores");
 SETTING(
-    "SANDBOX_MAX_JOBS", std::size_t, max_jobs, "0", number(0, 100'000),
-    "runs in the background at once, beside the others; 0: as many as SANDBOX_MAX_RUNS; one caller has all but one");
-SETTING("SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
-        "ready cells, each with a program confined already, for the next command of the last caller");
+    "SANDBOX_WAITING", std::size_t, sandbox_waiting, "2", number(0, 64),
+    "ready cells, each with a program confined already, for the next command of the last caller, and as many clones "
+    "of the loaded interpreter for the next Python run");
 SETTING("SANDBOX_PROCESS_LIMIT", std::uint64_t, process_limit, "256", number(1, 100'000),
         "processes and threads of a run, or of all that goes on in a sandbox");
 SETTING("SANDBOX_OPEN_FILES", std::uint64_t, open_files_limit, "1024", number(64, 1'048'576),
@@ -30,8 +28,6 @@ SETTING("SANDBOX_WORKSPACE_MAX_MB", std::uint64_t, workspace_max_size, "1024", n
         "size of a default sandbox above which runs that fill it are ended, MiB; 0: any");
 SETTING("SANDBOX_WORKSPACE_MAX_FILES", std::uint64_t, workspace_max_files, "200000", number(0, 1'000'000'000),
         "files and folders in a sandbox; 0: any");
-SETTING("SANDBOX_OUTPUT_LIMIT", std::uint64_t, output_hard_limit, "64", number(1, terabyte, mib),
-        "output that ends a run, MiB a stream");
 SETTING("BASH_ALLOWED_COMMANDS", words, bash_allowed_commands,
         "ls,cat,grep,find,echo,pwd,mkdir,touch,head,tail,wc,sort,uniq,cut,paste,join,comm,tr,sed,awk,diff,cmp,patch,"
         "fold,fmt,nl,expand,unexpand,column,tac,rev,split,csplit,shuf,numfmt,jq,printf,seq,tee,xargs,od,hexdump,xxd,"
@@ -47,10 +43,6 @@ SETTING("PYTHON_INTERPRETER", std::string, python_interpreter, "/usr/bin/python3
 SETTING("PYTHON_ZYGOTE", std::string, python_zygote, "auto", choice({"off", "stdlib", "data", "auto"}),
         "interpreter kept loaded for fast runs: off, stdlib, data (with numpy, pandas, matplotlib), or auto: data for "
         "code that names them");
-SETTING("PYTHON_ZYGOTE_WAITING", std::size_t, python_zygote_waiting, "2", number(0, 64),
-        "clones of the loaded interpreter that wait, confined, for the next run");
-SETTING("PYTHON_ZYGOTE_RUNS", std::size_t, python_zygote_runs, "1000", number(1, 1'000'000),
-        "clones that one loaded interpreter makes at most; 1: each run has a hash seed and addresses of its own");
 SETTING("PYTHON_MEMORY_LIMIT", std::uint64_t, python_memory_limit, "256", number(16, terabyte, mib),
         "memory of a Python run, MiB");
 SETTING("PYTHON_TIMEOUT_DEFAULT", milliseconds, python_timeout_default, "30", seconds(100ms, day),

@@ -25,29 +25,15 @@ SETTING("MCP_TRUSTED_PROXIES", words, trusted_proxies, "", network_list,
         "and Forwarded or X-Forwarded-* fields are believed; empty: none");
 
 TOPIC("Limits, tasks and figures");
-SETTING("HTTP_MAX_HEADER_BYTES", std::size_t, max_header_bytes, "16384", number(1024, 1024 * 1024),
-        "largest request header, bytes");
 SETTING("HTTP_MAX_BODY_MB", std::size_t, max_body_bytes, "16", number(1, 4096, mib), "largest request body, MiB");
-SETTING("HTTP_HEADER_TIMEOUT", milliseconds, header_timeout, "10", seconds(100ms, day),
-        "time for a request's header, and for a handshake of TLS, seconds");
-SETTING("HTTP_BODY_TIMEOUT", milliseconds, body_timeout, "30", seconds(100ms, day),
-        "time for a request's body, seconds");
-SETTING("HTTP_IDLE_TIMEOUT", milliseconds, idle_timeout, "120", seconds(100ms, day),
-        "a connection without a request is closed after so many seconds");
-SETTING("HTTP_WRITE_TIMEOUT", milliseconds, write_timeout, "30", seconds(100ms, day),
-        "a client that stops reading is cut after so many seconds");
-SETTING("SSE_KEEP_ALIVE", milliseconds, keep_alive, "15", seconds(100ms, day),
-        "comment on a silent stream every so many seconds");
-SETTING("MCP_MAX_CONNECTIONS", std::size_t, max_connections, "65536", number(1, many), "connections at once");
-SETTING("MCP_MAX_SESSIONS", std::size_t, max_sessions, "100000", number(1, many), "sessions at once");
-SETTING("MCP_MAX_SESSIONS_PER_ADDRESS", std::size_t, max_sessions_per_address, "50000", number(1, many),
-        "sessions of one client address, where callers have no names");
-SETTING("MCP_MAX_SESSIONS_PER_CALLER", std::size_t, max_sessions_per_caller, "20000", number(1, many),
-        "sessions of one caller with a name; its longest idle one makes room");
+SETTING("HTTP_TIMEOUT", milliseconds, http_timeout, "30", seconds(100ms, day),
+        "time for a request's body, and for a client that does not read its answer, seconds; a header, and a handshake "
+        "of TLS, has at most 10 of them, and a connection without a request is closed after 120, or four times as many "
+        "where that is more");
+SETTING("MCP_MAX_SESSIONS", std::size_t, max_sessions, "100000", number(1, many),
+        "sessions at once; one client address has at most half of them, where callers have no names");
 SETTING("MCP_SESSION_TIMEOUT", milliseconds, session_timeout, "86400", seconds(1s, 365 * day),
         "an idle session ends after so many seconds");
-SETTING("MCP_EVENT_LOG_KB", std::size_t, event_log_bytes, "1024", number(1, 1024 * 1024, 1024),
-        "messages kept for Last-Event-ID, KiB a session");
 SETTING("MCP_DRAIN_TIMEOUT", milliseconds, drain_timeout, "10", seconds(0ms, day),
         "running calls get so many seconds when the server stops");
 SETTING(
@@ -58,14 +44,8 @@ SETTING("MCP_AGENT_LISTEN", std::string, agent_listen, "", member_address,
         "host:port at which HAProxy's agent check is answered with a weight by load, or drain; empty: nowhere");
 SETTING("MCP_MEMORY_LIMIT_MB", std::size_t, memory_limit_bytes, "512", number(16, 1024 * 1024, mib),
         "memory of messages that wait for clients or are kept for them, and of request bodies, MiB");
-SETTING("MCP_SHED_DELAY", milliseconds, shed_delay, "0.5", seconds(10ms, day),
-        "calls are refused while requests wait longer than so many seconds to be looked at");
-SETTING("MCP_METRICS", bool, metrics, "true", flag, "serve figures for Prometheus at /metrics");
 SETTING("MCP_METRICS_READERS", words, metrics_readers, "", word_list,
         "principals that see the figures of all principals at /metrics, as administrators (mcp:admin) do");
-SETTING("JSON_MAX_DEPTH", std::size_t, json_depth, "64", number(8, 1024), "nesting of a JSON message");
-SETTING("JSON_MAX_BATCH", std::size_t, json_batch, "64", number(1, 10'000),
-        "messages in one JSON-RPC batch (revision 2025-03-26)");
 
 TOPIC("Sandboxes and packages");
 SETTING(

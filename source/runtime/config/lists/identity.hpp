@@ -8,8 +8,8 @@ SETTING("MCP_AUTH_TOKENS", tokens, auth_tokens, "", live(secret(parser<setting_t
 SETTING("MCP_AUTH_PROFILES", tokens, auth_profiles, "", token_profiles,
         "profile of tools that the callers with a token are shown in place of TOOLS, as name=profile,…");
 SETTING("AUTH_QUOTAS", words, auth_quotas, "", quota_list,
-        "limits of single principals in place of everybody's, as principal:name=number,… (names: `container-mcp quota "
-        "names`); `container-mcp quota set` goes before it");
+        "limits of principals as principal:name=number,…, with * for everybody (names: `container-mcp quota names`); "
+        "`container-mcp quota set` goes before it");
 SETTING("AUTH_ISSUERS", words, auth_issuers, "", issuer_list,
         "OAuth authorization servers whose tokens are taken: https addresses, on this machine also http");
 SETTING(
@@ -39,8 +39,5 @@ SETTING("AUTH_UI_CLIENT", std::string, auth_ui_client, "", plain_text(400),
         "this server's client id at the issuers, so that people can log in to /ui there; empty: by key alone");
 SETTING("AUTH_UI_SECRET", std::string, auth_ui_secret, "", secret(plain_text(400)),
         "its secret there; empty: it is a public client");
-SETTING("AUTH_UI_SCOPES", std::string, auth_ui_scopes,
-        "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web mcp:admin", plain_text(400),
-        "the scopes that are asked for then");
 SETTING("AUTH_ADMINS", words, auth_admins, "", word_list,
         "principals that administer the server whatever the scopes of their tokens are");

@@ -28,10 +28,6 @@ SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(host
         "hosts and addresses that sandboxes may reach though they are not public, if they are among the allowed ones");
 SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", number(1, terabyte, mib),
         "most that the programs of a sandbox receive and send until it stops, MiB");
-SETTING("SANDBOX_NETWORK_MB_PER_HOUR", std::uint64_t, sandbox_network_bytes_per_hour, "0", number(0, terabyte, mib),
-        "most that the sandboxes of one caller receive and send in an hour, MiB; 0: any number");
-SETTING("SANDBOX_NETWORK_CONNECTIONS", std::size_t, sandbox_network_connections, "64", number(1, 1024),
-        "connections of a sandbox's programs to the network at once");
 SETTING("SANDBOX_NETWORK_ASK", milliseconds, sandbox_network_ask, "60", live(seconds(0ms, 3600s)),
         "seconds that a connection waits for the client's answer, where a sandbox's network asks; 0: nothing is asked");
 SETTING("SANDBOX_TOOLS", words, sandbox_tools, "read-only", live(word_list),
@@ -43,17 +39,13 @@ SETTING(
     "what tools that the programs of a sandbox call may reach beyond it: network (the web, package indexes and other "
     "MCP servers by the server's own rules, past the network of the sandbox), sandboxes (the caller's others), "
     "workspace (the caller's default one); none: the sandbox alone");
-SETTING("SANDBOX_TOOLS_CALLS", std::size_t, sandbox_tools_calls, "1000", live(number(1, 1'000'000)),
-        "calls of tools that the programs of one run may make");
 SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),
         "an unused sandbox is stopped after so many seconds");
 SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),
         "an unused sandbox is deleted after so many seconds");
 SETTING("SANDBOX_MAX_LIVE", std::size_t, max_live_sandboxes, "64", number(1, 10'000),
         "sandboxes at once that have processes or a /tmp; one caller has at most half. The longest unused one without "
-        "programs gives way to another");
-SETTING("SANDBOX_MAX_PER_CALLER", std::size_t, sandbox_max_per_caller, "1000", number(1, many),
-        "sandboxes of one caller");
+        "programs gives way to another. As many Python kernels, and as many shells, live at once");
 SETTING("SANDBOX_DISK_QUOTA", std::uint64_t, sandbox_disk_quota, "10240", number(1, terabyte, mib),
         "disk of one caller's sandboxes together, MiB");
 SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "volume/data", file_path,
@@ -61,22 +53,10 @@ SETTING("SANDBOX_UPLOAD_FOLDER", path, sandbox_upload_folder, "volume/data", fil
 SETTING("SANDBOX_DATA_FOLDER", path, sandbox_data_folder, "volume/data", file_path,
         "folder whose files all runs read at /data; the default counts where it is there; empty: none");
 SETTING("SANDBOX_LINK_TTL", milliseconds, link_ttl, "86400", seconds(60s, 365 * day),
-        "time for which links to files open in a browser without a token, seconds");
-SETTING("SANDBOX_JOBS_PER_CALLER", std::size_t, jobs_per_caller, "32", number(1, 10'000),
-        "runs of one caller in the background, those that wait included");
+        "time for which links to files open in a browser without a token, and the most that one to a shown port can "
+        "ask for, seconds");
 SETTING("SANDBOX_KERNEL_MEMORY", std::uint64_t, kernel_memory_limit, "512", number(32, terabyte, mib),
         "memory of a Python kernel, MiB; a live sandbox has this and SANDBOX_MEMORY_LIMIT for all that goes on in it");
-SETTING("SANDBOX_KERNEL_CPU", milliseconds, kernel_cpu_limit, "14400", seconds(1s, 365 * day),
-        "processor time of a Python kernel over its life, seconds");
-SETTING("SANDBOX_MAX_KERNELS", std::size_t, max_kernels, "64", number(1, 100'000), "Python kernels that live at once");
-SETTING("SANDBOX_KERNELS_PER_CALLER", std::size_t, kernels_per_caller, "32", number(1, 100'000),
-        "Python kernels of one caller; for another one the longest unused of the caller is ended");
-SETTING("SANDBOX_MAX_SHELLS", std::size_t, max_shells, "64", number(1, 1000),
-        "shells in sandboxes that are open at once");
-SETTING("SANDBOX_SHELLS_PER_CALLER", std::size_t, shells_per_caller, "16", number(1, 1000),
-        "shells in sandboxes that one caller has open");
-SETTING("SANDBOX_INSTALL_TIMEOUT", milliseconds, install_timeout, "300", seconds(1s, day),
-        "time of an installation of packages, seconds");
 SETTING("PYPI_INDEX_URL", std::string, pypi_index_url, "", url(),
         "where packages are installed from; empty: pip's own index", "mirror.pypi_index_url");
 SETTING("PYPI_HOSTS", words, pypi_hosts, "", host_list, "further hosts that PYPI_INDEX_URL takes packages from");
@@ -88,5 +68,3 @@ SETTING(
     "MCP_PREVIEW_DOMAIN", std::string, preview_domain, "", preview_domain,
     "domain whose subdomains lead to this server, where each shown port has an origin of its own; empty: paths of the "
     "server's own origin");
-SETTING("MCP_PREVIEW_TTL", milliseconds, preview_ttl, "86400", seconds(1s, 365 * day),
-        "most time that a link to a shown port can ask for, seconds");

@@ -8,9 +8,6 @@ SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", live(host_list),
 SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", live(host_list),
         "hosts and addresses that may be reached though they are not public");
 SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
-SETTING("WEB_MAX_REDIRECTS", std::size_t, web_max_redirects, "10", number(0, 100), "redirects that are followed");
-SETTING("WEB_MAX_CONNECTIONS", std::size_t, web_max_connections, "64", number(1, 10'000),
-        "connections of web_scrape and web_search at once");
 SETTING("WEB_CA_FILE", path, web_ca_file, "", file_path, "certificates that are trusted beside the system's (PEM)");
 SETTING("WEB_SEARCH_PROVIDER", std::string, web_search_provider, "none",
         choice({"none", "searxng", "brave", "duckduckgo"}),
@@ -20,16 +17,9 @@ SETTING("WEB_SEARCH_KEY", std::string, web_search_key, "", secret(plain_text()),
         "key of the provider; needed for brave");
 SETTING("WEB_BROWSER_PATH", std::string, web_browser_path, "", plain_text(),
         "the browser that web_browse drives; empty: Chromium in its usual places");
-SETTING("WEB_BROWSER_START", bool, web_browser_start, "false", flag,
-        "start the browser with the server instead of with the first page");
-SETTING("WEB_BROWSER_MAX_PAGES", std::size_t, web_browser_max_pages, "4", number(1, 10), "pages at once");
 SETTING("WEB_BROWSER_MAX_BROWSERS", std::size_t, web_browser_max_browsers, "2", number(1, 10),
         "browsers at once, each for one caller alone");
 SETTING("WEB_BROWSER_MEMORY_LIMIT", std::uint64_t, web_browser_memory_limit, "1024", number(256, terabyte, mib),
         "memory of a browser with all its pages, MiB");
-SETTING("WEB_BROWSER_MAX_CONTENT_KB", std::uint64_t, web_browser_max_content, "1024", number(1, 16 * 1024, 1024),
-        "most of a page's content in an answer, KiB");
 SETTING("WEB_BROWSER_IDLE_TIMEOUT", milliseconds, web_browser_idle_timeout, "300", seconds(0ms, day),
         "an idle browser ends after so many seconds; 0: after each page");
-SETTING("WEB_BROWSER_TIMEOUT_MAX", milliseconds, web_browser_timeout_max, "120", seconds(100ms, day),
-        "most time that a call of web_browse can ask for, seconds");

@@ -1,0 +1,266 @@
+#include "shells/rest_shell.hpp"
+
+#include "async/event.hpp"
+#include "http/authenticator.hpp"
+#include "http/http_refusal.hpp"
+#include "http/router.hpp"
+#include "http/websocket.hpp"
+#include "jsonrpc/read_object.hpp"
+#include "jsonrpc/write_json.hpp"
+#include "sandboxes/http_refusals.hpp"
+#include "shells/shell_manager.hpp"
+#include "text/number.hpp"
+
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cmcp {
+
+namespace {
+
+constexpr std::size_t most_of_output = 16 * 1024;
+constexpr std::size_t longest_order = 1024;
+constexpr std::uint16_t most_characters = 1000;
+constexpr std::uint16_t normal_end = 1000, not_understood = 1008;
+constexpr std::string_view page_protocol = "cmcp.shell";
+constexpr std::chrono::seconds between_judgements(2);
+
+/// A shell for one connection. Its end hangs the shell up.
+class attached_shell {
+public:
+    attached_shell(shell_manager& shells, std::shared_ptr<shell_manager::shell> attached)
+        : shells_(shells), shell_(std::move(attached))
+    {
+    }
+    attached_shell(const attached_shell&) = delete;
+    attached_shell& operator=(const attached_shell&) = delete;
+    ~attached_shell() { hang_up(); }
+
+    shell_process& process() { return shell_manager::process_of(*shell_); }
+    shell_process& used()
+    {
+        shell_manager::touch(*shell_);
+        return process();
+    }
+    bool signal(std::string_view name)
+    {
+        const int number = name == "INT" ? SIGINT : name == "QUIT" ? SIGQUIT : name == "TSTP" ? SIGTSTP : 0;
+        return number != 0 && (process().signal(number) || !process().alive());
+    }
+    void hang_up()
+    {
+        if (!std::exchange(hung_up_, true)) shells_.release(shell_);
+    }
+    json::object end()  // empty: it lives
+    {
+        const auto& ended = process().end();
+        if (!ended) return {};
+        return {{"exit_code", ended->exit_code}, {"cause", sandbox::to_string(ended->why)}};
+    }
+
+private:
+    shell_manager& shells_;
+    std::shared_ptr<shell_manager::shell> shell_;
+    bool hung_up_ = false;
+};
+
+struct connected {
+    std::unique_ptr<websocket> socket;
+    std::unique_ptr<attached_shell> shell;
+    event over;
+    bool is_over = false;
+    bool login_ended = false;
+
+    void end()
+    {
+        is_over = true;
+        over.notify();
+        shell->hang_up();
+    }
+};
+
+// The socket is written as fast as its peer reads, and the terminal is read no faster.
+awaitable<> send_output(std::shared_ptr<connected> both)
+{
+    for (bool goes_on = true; goes_on;) {
+        const std::string bytes = co_await both->shell->used().read(most_of_output);
+        if (bytes.empty()) break;
+        goes_on = co_await both->socket->write(bytes);
+    }
+    const auto end = both->shell->end();
+    const std::string reason = both->login_ended ? "The login has ended." : jsonrpc::write_json(end);
+    const auto code = both->login_ended ? not_understood : normal_end;
+    co_await both->socket->close(code, reason);
+}
+
+std::optional<std::uint16_t> characters(const json::object& of, std::string_view name)
+{
+    const auto* value = of.if_contains(name);
+    if (value == nullptr || !value->is_int64()) return std::nullopt;
+    const auto number = value->as_int64();
+    if (number < 1 || number > most_characters) return std::nullopt;
+    return static_cast<std::uint16_t>(number);
+}
+
+bool obey_order(attached_shell& shell, const json::object& order)
+{
+    if (const auto* size = order.if_contains("resize"); size != nullptr && size->is_object()) {
+        const auto columns = characters(size->as_object(), "cols"), rows = characters(size->as_object(), "rows");
+        if (!columns || !rows) return false;
+        shell.process().resize({*columns, *rows});
+        return true;
+    }
+    const auto* signal = order.if_contains("signal");
+    return signal != nullptr && signal->is_string() && shell.signal(std::string_view(signal->as_string()));
+}
+
+// The end of the socket is the end of the shell, and the other way round.
+awaitable<> take_input(std::shared_ptr<connected> both)
+{
+    for (;;) {
+        auto heard = co_await both->socket->read();
+        if (!heard) break;
+        if (!heard->is_text) {
+            co_await both->shell->used().type(std::move(heard->bytes));
+            continue;
+        }
+        if (heard->bytes.size() <= longest_order && obey_order(*both->shell, jsonrpc::read_object(heard->bytes)))
+            continue;
+        co_await both->socket->close(not_understood,
+                                     R"(send {"resize":{"cols":80,"rows":24}} or {"signal":"INT"}, QUIT or TSTP)");
+        break;
+    }
+    both->end();
+}
+
+// A key may be revoked, and the time of a token be over, while its shell is open.
+awaitable<> watch_login(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
+{
+    while (!both->is_over) {
+        co_await both->over.wait(event::clock::now() + between_judgements);
+        if (both->is_over) break;
+        const bool admitted = co_await logins.still_admits(request);
+        if (admitted) continue;
+        both->login_ended = true;
+        both->end();
+    }
+}
+
+awaitable<> move_bytes(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    auto group = asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, send_output(both), asio::deferred),
+        asio::co_spawn(executor, take_input(both), asio::deferred),
+        asio::co_spawn(executor, watch_login(both, request, logins), asio::deferred));
+    auto [order, out, in, login] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    for (const auto& failure : {out, in, login})
+        if (failure) std::rethrow_exception(failure);
+}
+
+std::uint16_t size_of(const http_request& request, std::string_view name, std::uint16_t otherwise)
+{
+    const auto text = request.filled_parameter(name);
+    if (!text) return otherwise;
+    const auto number = read_number<std::uint16_t>(*text);
+    if (!number || *number < 1 || *number > most_characters)
+        throw http_refusal(400,
+                           std::string(name) + " must be a number from 1 to " + std::to_string(most_characters) + ".");
+    return *number;
+}
+
+caller caller_by(const login& credentials)
+{
+    caller who;
+    who.principal = credentials.principal;
+    who.scopes = credentials.scopes;
+    who.profile = credentials.profile;
+    return who;
+}
+
+awaitable<std::unique_ptr<attached_shell>> open(const http_request& request, shell_sources from)
+{
+    auto named = request.filled_parameter("sandbox_id");
+    if (!named) named = request.parameter("sandbox_name");
+    const sandbox::terminal_size size{size_of(request, "cols", 80), size_of(request, "rows", 24)};
+    auto who = caller_by(*request.who);
+    auto wanted = named.value_or("");
+    auto where = co_await from.sandboxes.use(who, std::move(wanted));
+    auto attached = co_await from.shells.attach(std::move(who), std::move(where), size);
+    co_return std::make_unique<attached_shell>(from.shells, std::move(attached));
+}
+
+awaitable<> serve_shell(exchange& x, shell_sources from)
+{
+    auto refusal = websocket::refuse(x.request());
+    const auto both = std::make_shared<connected>();
+    if (!refusal) {
+        try {
+            both->shell = co_await open(x.request(), from);
+        } catch (const std::runtime_error&) {
+            refusal = reply_to_refusal(std::current_exception());
+        }
+    }
+    if (refusal) {
+        co_await websocket::turn_away(x, from.sockets, std::move(*refusal), page_protocol);
+        co_return;
+    }
+    const bool is_page = websocket::offers(x.request(), page_protocol);
+    const websocket::terms terms{.protocol = is_page ? page_protocol : std::string_view()};
+    both->socket = co_await websocket::accept(x, from.sockets, terms);
+    if (both->socket) co_await move_bytes(both, x.request(), from.logins);
+}
+
+json::object shell_parameter(std::string_view name, std::string_view description, std::string_view type)
+{
+    return {{"name", name},
+            {"in", "query"},
+            {"required", false},
+            {"description", description},
+            {"schema", {{"type", type}}}};
+}
+
+std::vector<route_operation> describe_shell(const http_request&)
+{
+    route_operation shell;
+    shell.path = "/sandbox/shell";
+    shell.id = "open_shell";
+    shell.summary = "Open a shell with a terminal in a sandbox, as a WebSocket";
+    shell.description =
+        "Binary messages are what is typed and what the terminal shows. Text messages to the server are "
+        "{\"resize\": {\"cols\", \"rows\"}} and {\"signal\": \"INT\"} (QUIT, TSTP). The end's reason is "
+        "{\"exit_code\", "
+        "\"cause\"}. The shell ends with the connection.";
+    shell.tag = "sandboxes";
+    shell.parameters.push_back(
+        shell_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name); left out: the default one", "string"));
+    shell.parameters.push_back(shell_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", "string"));
+    shell.parameters.push_back(shell_parameter("cols", "Columns of the terminal; 80 when left out", "integer"));
+    shell.parameters.push_back(shell_parameter("rows", "Rows of the terminal; 24 when left out", "integer"));
+    shell.gives["application/octet-stream"] = json::object{{"type", "string"}, {"format", "binary"}};
+    shell.gives_what = "The connection becomes a WebSocket (101)";
+    return {shell};
+}
+
+}  // namespace
+
+void add_shell_route(router& routes, const shell_sources& from)
+{
+    routes.add({.methods = {"GET"},
+                .path = "/sandbox/shell",
+                .serve = [from](exchange& x) { return serve_shell(x, from); },
+                .needs = scope::run,
+                .audit = route_audit::calls,
+                .counts = route_counts::all,
+                .handle = [](const http_request& by) { return by.parameter("sandbox_id").value_or(""); },
+                .by_browser = true,
+                .operations = describe_shell});
+}
+
+}  // namespace cmcp
