@@ -21,6 +21,17 @@ class member {
         await this.server.stop(how);
     }
 
+    /// The result of `meanwhile`, during which it stands still, as a machine that has no time. It goes on whatever comes.
+    async held_up(meanwhile) {
+        const { pid } = this.server;
+        process.kill(pid, "SIGSTOP");
+        try {
+            return await meanwhile();
+        } finally {
+            process.kill(pid, "SIGCONT");
+        }
+    }
+
     /// As a machine that fails; its processes end with it.
     async kill() {
         this.runs = false;

@@ -99,9 +99,7 @@ const faults = {
     },
     async held_up(node) {
         node.held = true;
-        process.kill(node.server.pid, "SIGSTOP");
-        await pause(500 + below(9000));
-        process.kill(node.server.pid, "SIGCONT");
+        await node.held_up(() => pause(500 + below(9000)));
         node.held = false;
     },
     async restarted(node) {

@@ -195,13 +195,11 @@ await test("etcd: a frozen server's sandbox is taken over, and that server serve
     await kept(at("n1"), boxes.n3);
     await at("n3").call("execute_terminal_command", { sandbox_id: boxes.n3, command: `exec -a ${marker} sleep 300`, run_in_background: true });
     await until("a program runs there", () => with_marker(marker).length > 0);
-    const { pid } = cluster.node("n3").server;
     const asked = (command) => ({ sandbox_id: boxes.n3, command });
     const under_way = at("n1").rest("execute_terminal_command", asked(`exec -a ${marker} sleep 200`));
     await until("a call is under way there", () => with_marker(marker).length > 1);
-    process.kill(pid, "SIGSTOP");
     let first;
-    try {
+    await cluster.node("n3").held_up(async () => {
         const frozen = pause(10_000);
         const begun = performance.now();
         const { status, value } = await under_way;
@@ -212,9 +210,7 @@ await test("etcd: a frozen server's sandbox is taken over, and that server serve
         await frozen;
         // What it hears first is a call for it, before it has heard of anything else.
         first = at("n3").rest("execute_terminal_command", asked("cat whose"));
-    } finally {
-        process.kill(pid, "SIGCONT");
-    }
+    });
     const { value } = await first;
     assert(value.error_type === "NodeCutOff" || value.stdout === "by another\n", JSON.stringify(value));
     await until("it passes calls on", async () => (await at("n3").rest("execute_terminal_command", asked("cat whose"))).value.stdout === "by another\n");
@@ -236,13 +232,8 @@ await test("etcd: what a frozen server tells as done when it goes on, the server
     }
     const callers = [1, 2, 3, 4].map(call_on);
     await until("they are answered", () => answered.length > 20);
-    const { pid } = cluster.node("n2").server;
-    process.kill(pid, "SIGSTOP");
-    try {
-        await until("another one has it", async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n2, command: "cat whose" })).value.stdout === "n2\n");
-    } finally {
-        process.kill(pid, "SIGCONT");
-    }
+    await cluster.node("n2").held_up(() =>
+        until("another one has it", async () => (await at("n3").rest("execute_terminal_command", { sandbox_id: boxes.n2, command: "cat whose" })).value.stdout === "n2\n"));
     const went_on = performance.now();
     await until("calls are answered again", () => answered.filter(({ when }) => when > went_on).length > 20);
     goes_on = false;
