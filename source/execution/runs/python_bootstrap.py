@@ -78,7 +78,9 @@ def read_source():
     with open(3, 'rb') as file:
         data = file.read()
     text = data.decode('utf-8', 'replace')
-    linecache.cache['<code>'] = linecache.cache[main_path] = (len(text), None, text.splitlines(True), '<code>')
+    # The parser knows no other line ends, and traceback sets its marks by the last one.
+    lines = [line + '\n' for line in text.split('\n')]
+    linecache.cache['<code>'] = linecache.cache[main_path] = (len(text), None, lines, '<code>')
     return text
 
 # The code stands in no file of the working folder; workers that are started anew run it from one that goes with the run.

@@ -49,8 +49,12 @@ void add_python_variables(sandbox::run_request& request, python_home home)
     all.emplace_back("NUMEXPR_NUM_THREADS", "1");
     all.emplace_back("OPENBLAS_NUM_THREADS", "1");
     all.emplace_back("PYTHONDONTWRITEBYTECODE", "1");
+    if (home != python_home::sandbox) return;
     // A file named json.py must not stand in for the standard library; -I sees to that elsewhere.
-    if (home == python_home::sandbox) all.emplace_back("PYTHONSAFEPATH", "1");
+    all.emplace_back("PYTHONSAFEPATH", "1");
+    // pip installs into the sandbox's own files, where the network lets it; the distribution's are read-only.
+    all.emplace_back("PIP_BREAK_SYSTEM_PACKAGES", "1");
+    all.emplace_back("PIP_DISABLE_PIP_VERSION_CHECK", "1");
 }
 
 void add_given_python(sandbox::run_request& request)

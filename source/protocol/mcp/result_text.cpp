@@ -322,11 +322,12 @@ std::string spoken_part(const json::object& structured)
 {
     std::string text;
     add_streams(text, structured);
-    std::string_view before;
+    std::vector<std::string_view> said;
     for (const auto name : sentences) {
         const auto sentence = view_of(structured, name);
-        if (!sentence.empty() && sentence != before) add_block(text, {}, as_terminal_shows(sentence));
-        before = sentence;
+        if (sentence.empty() || is_among(said, sentence)) continue;
+        add_block(text, {}, as_terminal_shows(sentence));
+        said.push_back(sentence);
     }
     add_others(text, structured, line_of_files(structured));
     return text;

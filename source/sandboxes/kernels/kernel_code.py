@@ -123,10 +123,14 @@ last_line = 0
 def in_cell(line, **names):
     exec(compile('\n' * (last_line - 1) + line, code_name(count), 'exec'), {**names, '__name__': '__main__'})
 
+# As those of a file: the parser knows no other line ends, and traceback sets its marks by the last one.
+def lines_of_file(source):
+    return [line + '\n' for line in source.split('\n')]
+
 def remember(source):
     global last_line
-    name, last_line = code_name(count), len(source.splitlines())
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    name, last_line = code_name(count), source.rstrip('\n').count('\n') + 1
+    linecache.cache[name] = (len(source), None, lines_of_file(source), name)
     return name
 
 # Code that was copied from within a function begins with an indent.

@@ -15,6 +15,15 @@ std::string late_text(const json::object& result)
 
 }  // namespace
 
+TEST_CASE("the marks of a cell's traceback stand below what failed, whatever ends its lines")
+{
+    kernel_stage s;
+    for (const char* code : {"1/0", "1/0\n\n", "x = 1\n1/0", "x = 'a\u2028b'\n1/0", "x = 1\n\f\n1/0"}) {
+        INFO(code);
+        CHECK(mentions(text(s.keep(code), "stderr"), "    1/0\n    ~^~\n"));
+    }
+}
+
 TEST_CASE("a kernel's value comes back as it is, or as its repr, which is said")
 {
     kernel_stage s;

@@ -147,6 +147,17 @@ TEST_CASE("a traceback shows the caller's lines and nothing of ours")
     CHECK_FALSE(s.last.is_error);
 }
 
+TEST_CASE(
+    "the marks of a traceback stand below what failed, also in a last line without its end and after odd line ends")
+{
+    system_stage s(all_programs(), GENERATE(from_range(ways())));
+    const char* const marked = "    1/0\n    ~^~\n";
+    for (const char* code : {"1/0", "1/0\n", "x = 1\n1/0", "x = 'a\u2028b'\n1/0", "x = 1\r\n1/0", "x = 1\n\f\n1/0"}) {
+        INFO(code);
+        CHECK(text(s.python(code), "error").find(marked) != std::string::npos);
+    }
+}
+
 TEST_CASE("a syntax error points at the caller's line")
 {
     system_stage s(all_programs(), GENERATE(from_range(ways())));

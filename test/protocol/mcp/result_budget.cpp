@@ -180,6 +180,7 @@ TEST_CASE("the text of a result is what was printed, then facts in a line")
         {R"({"output":"x\n","error":"","result":[1,2],"exit_code":0,"files":["a.png","b.csv"]})",
          "x\nresult: [1,2]; files: a.png, b.csv"},
         {R"({"success":false,"error":"Do it.","error_type":"NotFound","status":"error","message":"Do it."})", "Do it."},
+        {R"({"error":"It ended.","note":"3 processes live.","kernel":"It ended."})", "It ended.\n3 processes live."},
         {R"({"success":true,"path":"a.txt"})", "path: a.txt"},
         {R"({"success":true})", "Done."},
         {R"({"entries":[{"name":"a"},{"name":"b","n":[1,2]}],"success":true})", "[entries]\nname: a\nname: b; n: 1, 2"},
