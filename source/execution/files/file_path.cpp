@@ -168,7 +168,9 @@ void file_path::fail(int error) const
     std::string sentence = of_server ? " does not exist in the server's SANDBOX_UPLOAD_FOLDER; ask who runs the server "
                                        "for its name, or send the bytes in content."
                                      : " does not exist; file_list shows what does.";
-    if (absolute() && !of_server) sentence += " A leading / means the root of the working folder.";
+    if (absolute() && !of_server)
+        sentence +=
+            " A leading / means the root of the working folder; other folders, such as /tmp, are read by commands.";
     throw file_missing(field_ + ' ' + quote_path(text_) + sentence);
 }
 

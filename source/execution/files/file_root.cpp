@@ -119,7 +119,8 @@ unique_fd file_root::make_parent(const file_path& path) const
             if (first && path.absolute())
                 path.refuse(
                     "begins with a folder that does not exist: a leading / means the root of the working folder. To "
-                    "make the folder there, leave the leading / out.");
+                    "make the folder there, leave the leading / out. Folders elsewhere, such as /tmp, are a "
+                    "command's.");
             if (++new_folders > most_new_folders)
                 path.refuse("needs more than 64 new folders; make some of them first.");
             // Where it fails, another process was faster, or opening the folder says why not.

@@ -48,6 +48,7 @@ int number_of(std::string_view name, int fallback = -1)
 
 std::uint32_t action_of(const syscall_rule& rule)
 {
+    if (rule.error == without_effect) return SCMP_ACT_ERRNO(0);
     return rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
 }
 
@@ -64,7 +65,12 @@ void add_rule(scmp_filter_ctx filter, const syscall_rule& rule)
     int number = number_of(rule.name, rule.number);
     if (number < 0 || is_needless(filter, rule)) return;
     std::vector<scmp_arg_cmp> conditions;
-    for (const argument_is& a : rule.when) conditions.push_back({a.index, SCMP_CMP_MASKED_EQ, a.mask, a.value});
+    for (const argument_is& a : rule.when) {
+        if (a.differs)
+            conditions.push_back({a.index, SCMP_CMP_NE, a.value, 0});
+        else
+            conditions.push_back({a.index, SCMP_CMP_MASKED_EQ, a.mask, a.value});
+    }
     auto count = static_cast<unsigned>(conditions.size());
     check_seccomp(::seccomp_rule_add_array(filter, action_of(rule), number, count, conditions.data()), rule.name);
 }

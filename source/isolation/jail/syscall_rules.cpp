@@ -121,8 +121,9 @@ void add_file_modes(rules& to)
     to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
 }
 
-// The limit on core files stays as it is: with 0 the kernel would hand a dump to the host's handler (core(5)). The
-// limits of another process, which may be the first one of the sandbox, can only be asked for.
+// The limit on core files stays as it is: with 0 the kernel would hand a dump to the host's handler (core(5)). Programs
+// that keep secrets, as gpg, end where they cannot set it to 0, and are told that they have. The limits of another
+// process, which may be the first one of the sandbox, can only be asked for.
 void add_limits(rules& to)
 {
     constexpr std::uint64_t limits_end = RLIM_NLIMITS;
@@ -131,6 +132,8 @@ void add_limits(rules& to)
         to.push_back({"setrlimit", -1, 0, {{0, low32, limit}}});
         to.push_back({"prlimit64", -1, 0, {{0, low32, 0}, {1, low32, limit}}});
     }
+    to.push_back({"setrlimit", -1, without_effect, {{0, low32, RLIMIT_CORE}}});
+    to.push_back({"prlimit64", -1, without_effect, {{0, low32, 0}, {1, low32, RLIMIT_CORE}, {2, ~0ull, 0, true}}});
     to.push_back({"prlimit64", -1, 0, {{2, ~0ull, 0}}});
 }
 

@@ -10,12 +10,16 @@ namespace cmcp::sandbox {
 /// Calls that are allowed whatever their arguments are.
 std::span<const std::string_view> allowed_syscalls();
 
-/// (argument[index] & mask) == value.
+/// (argument[index] & mask) == value, or argument[index] != value where it `differs`.
 struct argument_is {
     unsigned index;
     std::uint64_t mask;
     std::uint64_t value;
+    bool differs = false;
 };
+
+/// The `error` of a call that succeeds and does nothing.
+inline constexpr int without_effect = -1;
 
 /// A call whose fate depends on its arguments: it ends with `error` (0: allowed) when all conditions hold. Without a
 /// rule that holds the filter answers as to calls that it does not name.

@@ -11,6 +11,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -157,6 +158,29 @@ TEST_CASE("the filter lets sockets be made only for the internet protocols and b
     CHECK(error_of(SYS_setsockopt, {0, IPPROTO_TCP, TCP_ULP}) == EPERM);
     CHECK(error_of(SYS_setsockopt, {0, IPPROTO_UDP, UDP_ENCAP}) == EPERM);
     CHECK(error_of(SYS_setsockopt, {0, IPPROTO_IP, IP_ADD_MEMBERSHIP}) == EPERM);
+}
+
+TEST_CASE("limits are set but for that of core files, which a program believes to have set")
+{
+    constexpr std::uint64_t some_address = 0x7ffd'7000'1000;
+    for (const std::uint64_t limit : {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_NPROC}) {
+        CHECK(allowed(SYS_setrlimit, {limit, some_address}));
+        CHECK(allowed(SYS_prlimit64, {0, limit, some_address}));
+        CHECK(error_of(SYS_prlimit64, {1, limit, some_address}) == EPERM);
+    }
+    const std::uint32_t does_nothing = SECCOMP_RET_ERRNO;
+    CHECK(answer(SYS_setrlimit, {RLIMIT_CORE, some_address}) == does_nothing);
+    CHECK(answer(SYS_prlimit64, {0, RLIMIT_CORE, some_address}) == does_nothing);
+    CHECK(answer(SYS_prlimit64, {high_bits, high_bits | RLIMIT_CORE, some_address}) == does_nothing);
+    CHECK(error_of(SYS_prlimit64, {1, RLIMIT_CORE, some_address}) == EPERM);
+    CHECK(allowed(SYS_prlimit64, {0, RLIMIT_CORE, 0, some_address}));
+    const auto announcing = compile_announcing_filter();
+    seccomp_data call{};
+    call.nr = SYS_prlimit64;
+    call.arch = native;
+    call.args[1] = RLIMIT_CORE;
+    call.args[2] = some_address;
+    CHECK(cmcp::test::run_bpf(announcing.code, call) == does_nothing);
 }
 
 TEST_CASE("data is sent and received, but none out of band")
