@@ -33,11 +33,19 @@ constexpr const char* ended = ".ended";
     throw std::system_error(errno, std::generic_category(), place.string());
 }
 
-void write_file(const fs::path& place, const std::string& text)
+// What a loss of power must not take away is on the disk when this returns.
+enum class outlasts { process, power };
+
+void write_file(const fs::path& place, const std::string& text, outlasts what)
 {
     const fs::path next = place.string() + ".new";
     const unique_fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file || !write_all(file.get(), text) || ::rename(next.c_str(), place.c_str()) != 0) fail(place);
+    if (!file || !write_all(file.get(), text)) fail(place);
+    if (what == outlasts::power && ::fdatasync(file.get()) != 0) fail(place);
+    if (::rename(next.c_str(), place.c_str()) != 0) fail(place);
+    if (what == outlasts::process) return;
+    const unique_fd folder(::open(place.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder || ::fsync(folder.get()) != 0) fail(place);
 }
 
 // Nothing: there is no such call.
@@ -92,7 +100,7 @@ std::vector<held_file> young_files_in(const fs::path& folder)
 
 }  // namespace
 
-fs::path call_records::place(const named_call& which, const char* end) const
+fs::path call_records::file_of(const named_call& which, const char* end) const
 {
     return folder_ / (sha256_hex(which.principal + "\n" + which.key) + end);
 }
@@ -102,14 +110,14 @@ kept_calls::known call_records::begin(const named_call& which) const
     using state = kept_calls::known::state;
     make_private_folder(folder_);
     const auto held = young_files_in(folder_).size();
-    const auto end = read_call(place(which, ended));
-    const auto before = end ? end : read_call(place(which, begun));
+    const auto end = read_call(file_of(which, ended));
+    const auto before = end ? end : read_call(file_of(which, begun));
     if (before && view_of(*before, "request") != which.request) return {state::other};
     if (end && end->contains("result"))
         return {state::ended, std::make_shared<const json::object>(object_of(*end, "result"))};
     if (before) return {state::has_begun};
     if (held >= most_calls) return {state::full};
-    write_file(place(which, begun), jsonrpc::write_json(json::object{{"request", which.request}}));
+    write_file(file_of(which, begun), jsonrpc::write_json(json::object{{"request", which.request}}), outlasts::power);
     return {state::begins};
 }
 
@@ -124,8 +132,8 @@ void call_records::end(const named_call& which, const kept_calls::kept_result& r
         said.erase("result");
         text = jsonrpc::write_json(said);
     }
-    write_file(place(which, ended), text);
-    ::unlink(place(which, begun).c_str());
+    write_file(file_of(which, ended), text, outlasts::power);
+    ::unlink(file_of(which, begun).c_str());
 }
 
 void call_records::copy(const fs::path& into, clock::time_point when) const
@@ -137,7 +145,7 @@ void call_records::copy(const fs::path& into, clock::time_point when) const
         const bool is_certain = each.is_begun() || number_of(*said, "ended") < milliseconds_of(when);
         const auto copied = into / (is_certain ? name : fs::path(name).replace_extension(begun));
         const json::object begin{{"request", view_of(*said, "request")}};
-        write_file(copied, jsonrpc::write_json(is_certain ? *said : begin));
+        write_file(copied, jsonrpc::write_json(is_certain ? *said : begin), outlasts::process);
         const auto since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(each.changed.time_since_epoch());
         const timespec changed{since_1970 / std::chrono::seconds(1), (since_1970 % std::chrono::seconds(1)).count()};
         const timespec times[] = {changed, changed};

@@ -10,8 +10,9 @@
 namespace cmcp {
 
 /// The calls with an Idempotency-Key that a sandbox keeps, in the folder `calls` beside its files, which its programs
-/// do not see: `<digest of the key>.began` from before it begins, then `<digest>.ended`. Safe to use from several
-/// threads, but for the same key. Blocks on the disk; all but leave_out() throw std::system_error.
+/// do not see: `<digest of the key>.began` from before it begins, then `<digest>.ended`; a loss of power leaves both.
+/// Safe to use from several threads, but for the same key. Blocks on the disk; all throw
+/// std::system_error.
 class call_records {
 public:
     static constexpr std::chrono::minutes kept_for{10};      ///< after the end
@@ -30,7 +31,7 @@ public:
     void copy(const std::filesystem::path& into, std::chrono::system_clock::time_point when) const;
 
 private:
-    std::filesystem::path place(const named_call& which, const char* end) const;
+    std::filesystem::path file_of(const named_call& which, const char* end) const;
 
     std::filesystem::path folder_;
 };
