@@ -12,7 +12,6 @@
 #include "mcp/reserved_names.hpp"
 #include "mcp/server_core.hpp"
 #include "mcp/tasks/job_attempt.hpp"
-#include "mcp/tasks/task_channel.hpp"
 #include "mcp/tasks/task_view.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -194,11 +193,8 @@ void stateless_era::prepare(stateless_request& request, std::shared_ptr<message_
 {
     attempt_state state;
     if (may_ask(request.method)) state = attempt_state::from(request, states_);
-    modern_channel ordinary(request.own, std::move(reply), &request.meta(), request.log_level, state.answers);
-    if (becoming)
-        request.channel = std::make_unique<task_channel>(std::move(ordinary), std::move(becoming));
-    else
-        request.channel = std::make_unique<modern_channel>(std::move(ordinary));
+    request.channel.emplace(request.own, std::move(reply), &request.meta(), request.log_level, state.answers,
+                            std::move(becoming));
     request.channel->serve(request.ids.own);
     request.context.emplace(tool_context{request.own, *request.channel, request.ids.own, std::move(state.answers),
                                          std::move(state.tool_state)});

@@ -3,7 +3,6 @@
 #include "mcp/modern_channel.hpp"
 #include "mcp/served_request.hpp"
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,7 +27,7 @@ public:
     caller own;
     std::optional<revision> spoken;  ///< by the client, whose revision counts for what results look like
     std::optional<log_severity> log_level;
-    std::unique_ptr<modern_channel> channel;  ///< what `context` refers to
+    std::optional<modern_channel> channel;   ///< what `context` refers to
 };
 
 }  // namespace cmcp
