@@ -4,7 +4,7 @@
 #include "async/canceller.hpp"
 #include "async/sized_work.hpp"
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/absent.hpp"
@@ -62,26 +62,19 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
     return call;
 }
 
-struct refused_call final : running_request {
-    explicit refused_call(const json::object& sent) : arguments_(sent) {}
-    const json::object* arguments() const override { return &arguments_; }
-
-private:
-    const json::object& arguments_;
-};
-
-void note_refusal(const http_request& request, const std::string& name, const json::object& arguments)
+void note_refusal(const http_request& request, const std::string& name, json::object& arguments)
 {
-    caller who;
-    who.principal = request.principal;
+    caller who = caller_of(request);
     who.client_info = client_info_of(request);
-    refused_call refused(arguments);
-    refused.who = &who;
-    refused.ids = {request.id, request.client_id(), request.origin};
-    if (request.read_body) refused.digest = request.read_body->digest;
-    refused.method = "tools/call";
-    refused.target = name;
+    json::object params(arguments.storage());
+    params["name"] = name;
+    params["arguments"] = std::move(arguments);
+    jsonrpc::request sent{.method = "tools/call", .params = std::move(params)};
+    sent.ids = {request.id, request.client_id(), request.origin};
+    if (request.read_body) sent.digest = request.read_body->digest;
+    running_request refused(std::move(sent), &who);
     record_refusal(refused, rpc_error(rpc_code::invalid_params, "refused before it ran"));
+    arguments = std::move(refused.params.at("arguments").get_object());
 }
 
 // A client that takes JSON gets JSON.
@@ -92,24 +85,20 @@ bool wants_events(const http_request& request)
            accepted.find("application/json") == std::string::npos;
 }
 
-http_reply error_of(const json::object& error)
+http_reply error_of(const rpc_error& error)
 {
-    const auto& code = error.at("code");
-    const bool busy = code == rpc_code::server_busy;
-    const bool misfit = code == rpc_code::invalid_params;
-    auto reply = error_reply(busy     ? 503
-                             : misfit ? 400
-                                      : 500,
-                             error.at("message").as_string(), misfit ? "InvalidArgument" : "");
+    const bool busy = error.code == rpc_code::server_busy;
+    const bool misfit = error.code == rpc_code::invalid_params;
+    auto reply = error_reply(busy ? 503 : misfit ? 400 : 500, error.what(), misfit ? "InvalidArgument" : "");
     if (busy) reply.with("Retry-After", "1");
-    const auto* data = error.if_contains("data");
-    reply.may_have_run = data != nullptr && data->is_object() && flag_of(data->get_object(), "may_have_run");
+    const auto* data = error.data ? error.data->if_object() : nullptr;
+    reply.may_have_run = data != nullptr && flag_of(*data, "may_have_run");
     return reply;
 }
 
 http_reply reply_of(rest_sink& sink, std::string_view request_id)
 {
-    if (!sink.error().empty()) return error_of(sink.error());
+    if (sink.error() != nullptr) return error_of(*sink.error());
     if (!sink.ended()) return error_reply(503, "The call was cancelled: the server is stopping.");
     return rest_reply(sink.take_result(), request_id);
 }
@@ -283,13 +272,8 @@ awaitable<> call_tool(exchange& x, server_core& core, const settings& config, st
     const bool events = wants_events(x.request());
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
-    peer from{.principal = x.request().principal,
-              .scopes = shown_scopes(x.request()),
-              .reply = sink,
-              .payer = x.request().payer(),
-              .address = address_used(x.request(), config),
-              .code = code_of(x.request()),
-              .is_program = true};
+    peer from{.who = caller_of(x.request()), .reply = sink, .payer = x.request().payer(), .is_program = true};
+    from.who.address = address_used(x.request(), config);
     const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)
         co_await stream(x, sink, core.pool().lock().get(), config.keep_alive);

@@ -1,5 +1,5 @@
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "mcp/arguments/lenient_arguments.hpp"
 #include "rest/rest_call.hpp"
 #include "rest/rest_routes.hpp"
@@ -51,10 +51,7 @@ route_operation operation_of(const tool_definition& tool)
 
 std::vector<route_operation> describe_tools(const tool_registry& tools, const http_request& request)
 {
-    caller who;
-    who.principal = request.principal;
-    who.scopes = shown_scopes(request);
-    who.profile = profile_of(request);
+    const caller who = caller_of(request);
     std::vector<route_operation> operations;
     for (const auto* each : tools.listed(who)) operations.push_back(operation_of(each->definition()));
     return operations;

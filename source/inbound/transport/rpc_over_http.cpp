@@ -1,7 +1,7 @@
 #include "transport/rpc_over_http.hpp"
 
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"
@@ -96,8 +96,7 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
 
 void note_refused_call(const http_request& request, const jsonrpc::request& call)
 {
-    caller who;
-    who.principal = request.principal;
+    const caller who = caller_of(request);
     running_request refused;
     refused.who = &who;
     refused.ids = call.ids;

@@ -1,6 +1,5 @@
 #include "mcp/change_hub.hpp"
 
-#include "jsonrpc/message.hpp"
 #include "mcp/reserved_names.hpp"
 
 #include <boost/asio/post.hpp>
@@ -19,11 +18,10 @@ outgoing acknowledgement(const change_filter& filter, const json::value& subscri
 {
     json::object meta;
     meta[reserved_name::subscription_id] = subscription;
-    json::object params;
-    params["notifications"] = filter.describe();
-    params["_meta"] = std::move(meta);
     outgoing message;
-    message.text = jsonrpc::encode_notification("notifications/subscriptions/acknowledged", params);
+    message.method = "notifications/subscriptions/acknowledged";
+    message.params["notifications"] = filter.describe();
+    message.params["_meta"] = std::move(meta);
     return message;
 }
 
@@ -53,24 +51,23 @@ awaitable<std::optional<json::object>> change_hub::detail_for(std::shared_ptr<ch
     co_return detail;
 }
 
-// Without text for a task that is gone.
+// Without a method for a task that is gone.
 outgoing change_hub::notification(const change& what, const json::value& subscription,
                                   std::optional<json::object> task) const
 {
-    json::object params;
+    outgoing message;
     if (what.method == task_changed) {
         if (!task) return {};
-        params = std::move(*task);
+        message.params = std::move(*task);
     } else if (!what.uri.empty()) {
-        params["uri"] = what.uri;
+        message.params["uri"] = what.uri;
     }
     if (!subscription.is_null()) {
         json::object meta;
         meta[reserved_name::subscription_id] = subscription;
-        params["_meta"] = std::move(meta);
+        message.params["_meta"] = std::move(meta);
     }
-    outgoing message;
-    message.text = jsonrpc::encode_notification(what.method, params);
+    message.method = what.method;
     return message;
 }
 
@@ -188,7 +185,7 @@ awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
     if (whom->acknowledged) co_await asio::post(asio::use_awaitable);
     while (connected && !whom->stopped() && (!whom->acknowledged || (!closed_ && !whom->pending.empty()))) {
         auto message = co_await next_for(whom);
-        if (message.text.empty() || whom->stopped()) continue;
+        if (message.method.empty() || whom->stopped()) continue;
         const auto sink = whom->sink;
         connected = co_await sink->send(std::move(message));
     }
@@ -216,6 +213,52 @@ void change_hub::close()
     const auto listening = listeners_;  // a copy: who ends is erased
     for (const auto& whom : listening)
         if (!whom->telling) end(whom);
+}
+
+change_listener::change_listener(change_filter wanted, json::value id, std::shared_ptr<message_sink> to,
+                                 std::function<void()> on_end)
+    : filter(std::move(wanted)), subscription(std::move(id)), sink(std::move(to)), on_end_(std::move(on_end))
+{
+}
+
+void change_listener::observe_all(const observe_function& observe, std::function<void(const change& what)> changed)
+{
+    std::erase_if(filter.resources, [&](const std::string& uri) {
+        const change what{resource_updated, uri};
+        auto observer = observe(what, [changed, what](json::object) { changed(what); });
+        const bool known = observer != nullptr;
+        if (known) observers_.push_back(std::move(observer));
+        return !known;
+    });
+    observe_tasks(observe, changed);
+}
+
+void change_listener::observe_tasks(const observe_function& observe,
+                                    const std::function<void(const change& what)>& changed)
+{
+    for (const auto& id : filter.tasks) {
+        const change what{task_changed, id};
+        auto heard = [weak = weak_from_this(), changed, what](json::object detail) {
+            if (const auto self = weak.lock()) self->details.insert_or_assign(what.uri, std::move(detail));
+            changed(what);
+        };
+        if (auto observer = observe(what, std::move(heard))) observers_.push_back(std::move(observer));
+    }
+}
+
+void change_listener::stop()
+{
+    on_end_ = nullptr;
+    observers_.clear();
+    pending.clear();
+    sink.reset();
+}
+
+void change_listener::end()
+{
+    const auto tell = std::exchange(on_end_, nullptr);
+    if (tell) tell();
+    stop();
 }
 
 }  // namespace cmcp

@@ -1,10 +1,8 @@
 #include "mcp/running_request.hpp"
 
-#include "async/blocking_pool.hpp"
-#include "async/sized_work.hpp"
-#include "jsonrpc/json_size.hpp"
-#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "log/request_id.hpp"
+#include "mcp/params.hpp"
 #include "mcp/request_record.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -28,10 +26,31 @@ rpc_error unexpected(const running_request& request, const char* what)
 
 }  // namespace
 
+running_request::running_request(jsonrpc::request incoming, const caller* asks)
+    : ids(std::move(incoming.ids)),
+      method(std::move(incoming.method)),
+      params(std::move(incoming.params)),
+      is_long(incoming.is_long),
+      digest(std::move(incoming.digest)),
+      target(target_of(params)),
+      who(asks),
+      trace(trace_of(meta_of(params)))
+{
+    id = json::value(incoming.id, json::storage_ptr());  // not in the memory of the message
+    if (ids.own.empty()) ids.own = log::next_id('r');
+}
+
 running_request::~running_request()
 {
+    if (is_long && discard) discard(std::move(params));
     registration.leave();
     if (reply) reply->request_ended();
+}
+
+const json::object* running_request::arguments() const
+{
+    const auto* sent = params.if_contains("arguments");
+    return sent != nullptr ? sent->if_object() : nullptr;
 }
 
 void running_request::cancel()
@@ -47,45 +66,21 @@ void running_request::end_early(const std::string& why)
     canceller::cancel();
 }
 
-outgoing answer_of(const json::value& id, const rpc_error& error)
+outgoing answer_of(json::value id, outcome done)
 {
-    return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code, jsonrpc::write_json(id)};
-}
-
-outgoing answer_of(const json::value& id, const outcome& done)
-{
-    if (done.error) return answer_of(id, *done.error);
-    static const json::object nothing;
-    return {jsonrpc::encode_result(id, done.result ? *done.result : nothing), outgoing::kind::response, 0,
-            jsonrpc::write_json(id)};
-}
-
-outgoing answer_at_once(const running_request& request, outcome& done)
-{
-    if (!done.result || !request.reply->takes_values()) {
-        auto message = answer_of(request.id, done);
-        done = {};
-        return message;
-    }
     outgoing message;
     message.what = outgoing::kind::response;
-    message.result = std::move(done.result);
+    message.id = std::move(id);
+    message.error = std::move(done.error);
+    if (done.result) message.result = std::move(*done.result);
     return message;
 }
 
-bool is_long_to_write(const running_request& request, const outcome& done)
+outgoing answer_of(json::value id, const rpc_error& error)
 {
-    return done.result && !request.reply->takes_values() && jsonrpc::is_larger(*done.result, most_on_loop);
-}
-
-awaitable<outgoing> answer_by_pool(const running_request& request, outcome done, blocking_pool& pool)
-{
-    std::string principal = request.who == nullptr ? std::string() : request.who->principal;
-    auto write = [id = request.id, outcome_shared = std::make_shared<outcome>(std::move(done))] {
-        const outcome own = std::move(*outcome_shared);
-        return answer_of(id, own);
-    };
-    return pool.run(std::move(principal), std::move(write));
+    outcome refused;
+    refused.error = std::make_unique<rpc_error>(error);
+    return answer_of(std::move(id), std::move(refused));
 }
 
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)

@@ -1,8 +1,10 @@
 #include "mcp/server_core.hpp"
 
+#include "async/sized_work.hpp"
 #include "async/task_group.hpp"
 #include "async/turns.hpp"
 #include "audit/sink.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "mcp/call_by_name.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
@@ -21,8 +23,18 @@ namespace cmcp {
 
 namespace {
 
+// A large result ends on the pool as well.
+awaitable<outgoing> serialized_on_pool(outgoing message, std::string principal, blocking_pool& pool)
+{
+    auto write = [own = std::make_shared<outgoing>(std::move(message))] {
+        own->serialize();
+        return std::move(*own);
+    };
+    return pool.run(std::move(principal), std::move(write));
+}
+
 // Runs an admitted request; one that has its outcome already is only answered.
-awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_request> request, outcome done)
+awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<running_request> request, outcome done)
 {
     if (request->life.now() != request_life::state::answering) {
         auto work = rules.result_of(request, offered);
@@ -35,12 +47,12 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
         if (done.result) rules.complete(*request, *done.result);
     }
     request->registration.leave();
-    outgoing message;
+    auto message = answer_of(request->id, std::move(done));
     auto* const pool = offered.pool.lock().get();
-    if (pool != nullptr && is_long_to_write(*request, done))
-        message = co_await answer_by_pool(*request, std::move(done), *pool);
-    else
-        message = answer_at_once(*request, done);
+    if (pool != nullptr && !request->reply->takes_values() && jsonrpc::is_larger(message.result, most_on_loop)) {
+        std::string principal = request->who == nullptr ? std::string() : request->who->principal;
+        message = co_await serialized_on_pool(std::move(message), std::move(principal), *pool);
+    }
     co_await request->reply->send(std::move(message));
     request->life.on(request_life::input::sent);
 }
@@ -49,6 +61,11 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
 std::string why_not_recorded(const running_request& request)
 {
     return is_recorded(request.method) ? audit::refusal() : std::string();
+}
+
+const std::string& principal_of(const peer& from)
+{
+    return from.client ? from.client->who.principal : from.who.principal;
 }
 
 bool claims(const json::object& params)
@@ -94,11 +111,11 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from, const std::string& payer)
     {
         auto& rules = rules_of(incoming, from);
-        if (incoming.method == "tools/call" && !from.code) mean_named_tool(offered.tools, incoming.params);
+        if (incoming.method == "tools/call" && !from.who.code) mean_named_tool(offered.tools, incoming.params);
         const auto no_message = std::move(incoming.refusal);
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
-        if (request->is_long) request->discard = discarding(from.client ? from.client->who.principal : from.principal);
+        if (request->is_long) request->discard = discarding(principal_of(from));
         request->reply = std::move(from.reply);
         request->is_program = from.is_program;
         request->passed_on = from.passed_on;
@@ -215,7 +232,7 @@ void server_core::list_changed_elsewhere(const std::string& list) { self_->tell_
 const std::string& payer_of(const peer& from)
 {
     if (!from.payer.empty()) return from.payer;
-    return from.client ? from.client->who.principal : from.principal;
+    return principal_of(from);
 }
 
 bool claims_stateless(const jsonrpc::message& incoming)

@@ -1,7 +1,5 @@
 #include "mcp/tasks/job_io.hpp"
 
-#include "mcp/modern_channel.hpp"
-
 #include <cmath>
 
 namespace cmcp {

@@ -4,6 +4,7 @@
 #include "mcp/client_capability.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/params.hpp"
+#include "mcp/stateless_request.hpp"
 #include "text/time_text.hpp"
 
 #include <array>

@@ -2,7 +2,6 @@
 
 #include "config/principal_limits.hpp"
 #include "jobs/job_register.hpp"
-#include "mcp/stateless_request.hpp"
 
 #include <chrono>
 #include <memory>
@@ -11,6 +10,8 @@
 #include <string_view>
 
 namespace cmcp {
+
+class stateless_request;
 
 struct task_limits {
     std::size_t most = 4096;  ///< stored, running or ended
