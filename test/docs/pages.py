@@ -61,8 +61,23 @@ def spans(page):
 
 def anchors(path):
     """As GitHub makes them of headings."""
-    titles = re.findall(r"(?m)^#+ (.*)$", read(path).prose)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {anchor_of(title) for title in re.findall(r"(?m)^#+ (.*)$", read(path).prose)}
+
+
+def anchor_of(title):
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def section(path, anchor):
+    """The text below a heading up to the next one, its blocks included; without an anchor the whole page."""
+    lines, wanted, in_block = [], not anchor, False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        in_block ^= line.startswith("```")
+        if anchor and not in_block and (title := re.fullmatch(r"#+ (.*)", line)):
+            wanted = anchor_of(title[1]) == anchor
+        if wanted:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def broken_links(page):
