@@ -73,7 +73,7 @@ tool_owner make_file_read(const file_access& access)
              {{"path", &input::path, "", rule::required, rule::example("notes/a.txt")},
               {"encoding", &input::encoding, "utf-8, latin-1, base64, …", rule::with_default},
               {"offset", &input::offset, "First byte", rule::between(0, highest_offset)},
-              {"limit", &input::limit, "Most bytes", rule::unlisted, rule::between(1, highest_offset)},
+              {"limit", &input::limit, "Maximum bytes", rule::unlisted, rule::between(1, highest_offset)},
               {"line", &input::line, "First line", rule::between(1, highest_offset)},
               {"lines", &input::lines, "", rule::between(1, highest_offset)}}),
          .process = std::bind_front(process_file_read, access),

@@ -79,7 +79,7 @@ std::string about_results(const shown_tools& tools)
     std::string text;
     if (tools.have("job_poll"))
         text +=
-            "A call that takes longer than its timeout goes on as a job, and run_in_background begins one at once: "
+            "A call that exceeds its timeout continues as a job, and run_in_background starts one at once: "
             "job_poll with until: end waits for its result. ";
     if (tools.have("view_file")) text += "view_file shows images, PDF and tables. ";
     text += "`cause` says why a run ended. ";

@@ -130,8 +130,9 @@ tool_owner make_initialize_sandbox(sandbox_manager& sandboxes, language_trials& 
     return make_tool<initialize_input>(
         {.about = {.name = "initialize_sandbox",
                    .title = "Initialize a sandbox",
-                   .description = "Make or get the sandbox of execute_code; it goes with stop_sandbox or the session. "
-                                  "One that lasts: create_sandbox.",
+                   .description =
+                       "Make or get the sandbox of execute_code; it is deleted by stop_sandbox or with the session. "
+                       "One that lasts: create_sandbox.",
                    .output_schema = interpreter_schema(
                        {{"container_id", schema::string("Handle of the sandbox, for every tool that takes sandbox_id")},
                         {"image", schema::string("Image that it has; native: the programs of the server's machine")},

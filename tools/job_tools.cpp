@@ -166,7 +166,7 @@ tool_owner make_job_poll(job_manager& jobs)
                    .needs = scope::read,
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false}},
          .input = {job_id_field(),
-                   {"cursor", &input::cursor, "That of the previous answer", rule::between(0, std::int64_t{1} << 60)},
+                   {"cursor", &input::cursor, "From the previous answer", rule::between(0, std::int64_t{1} << 60)},
                    {"until", &input::until, "What to wait for", rule::one_of({"output", "end"})},
                    {"wait", &input::wait, "Seconds, 30 with until", rule::between(0.0, 60.0)}},
          .process = std::bind_front(process_job_poll, std::ref(jobs))});

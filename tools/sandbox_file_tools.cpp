@@ -172,9 +172,9 @@ tool_owner make_download_file_from_sandbox(sandbox_files& files, sandbox_manager
                    .size_argument = "limit"},
          .input = {sandbox_id_field(),
                    {"file_path", &input::file_path, "", rule::required, rule::example("plot.png")},
-                   {"encoding", &input::encoding, "Text where it is text", rule::one_of({"utf-8", "base64"})},
+                   {"encoding", &input::encoding, "Text if it is text", rule::one_of({"utf-8", "base64"})},
                    {"offset", &input::offset, "First byte", rule::between(0, std::int64_t{1} << 60)},
-                   {"limit", &input::limit, "Most bytes", rule::between(1, 4 << 20)}},
+                   {"limit", &input::limit, "Maximum bytes", rule::between(1, 4 << 20)}},
          .process = std::bind_front(process_download, std::ref(files), std::ref(sandboxes))});
 }
 

@@ -156,7 +156,7 @@ tool_owner make_restore_sandbox(sandbox_manager& sandboxes)
     return make_tool<restore_input>(
         {.about = {.name = "restore_sandbox",
                    .title = "Go back to a snapshot",
-                   .description = "Put files and packages of a sandbox back as in a snapshot. What runs ends.",
+                   .description = "Restore files and packages of a sandbox from a snapshot. Running programs end.",
                    .output_schema = schema::output({{"sandbox_id", schema::string("Handle of the sandbox")},
                                                     {"snapshot_id", schema::string("Handle of the snapshot")}},
                                                    {"success", "sandbox_id", "snapshot_id"}),
@@ -181,7 +181,7 @@ tool_owner make_interrupt_kernel(kernel_manager& kernels, sandbox_manager& sandb
     return make_tool<sandbox_input>(
         {.about = {.name = "interrupt_kernel",
                    .title = "Interrupt the Python kernel of a sandbox",
-                   .description = "Raise KeyboardInterrupt in stateful code that runs; variables stay.",
+                   .description = "Raise KeyboardInterrupt in running stateful code; variables stay.",
                    .output_schema = schema::output({{"was_running", schema::boolean("Whether code ran")}},
                                                    {"success", "was_running"}),
                    .needs = scope::run,
@@ -208,15 +208,15 @@ tool_owner make_restart_kernel(kernel_manager& kernels, sandbox_manager& sandbox
     return make_tool<restart_input>(
         {.about = {.name = "restart_kernel",
                    .title = "Restart the Python kernel of a sandbox",
-                   .description = "End the Python kernel of a sandbox. Variables go, unless keep_variables is given.",
+                   .description = "Restart the Python kernel of a sandbox. Variables are lost without keep_variables.",
                    .output_schema = schema::output({{"was_running", schema::boolean("Whether there was a kernel")}},
                                                    {"success", "was_running"}),
                    .needs = scope::run,
                    .annotations = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false},
                    .about = unnamed_subject::default_sandbox},
          .input = {sandbox_id_field(),
-                   {"keep_variables", &restart_input::keep_variables,
-                    "Give the next kernel the variables, where no code runs", rule::with_default}},
+                   {"keep_variables", &restart_input::keep_variables, "Pass the variables on, if no code is running",
+                    rule::with_default}},
          .process = std::bind_front(process_restart, std::ref(kernels), std::ref(sandboxes))});
 }
 

@@ -214,7 +214,7 @@ tool_owner make_delete_sandbox(sandbox_manager& sandboxes)
     return make_tool<sandbox_input>(
         {.about = {.name = "delete_sandbox",
                    .title = "Delete a sandbox",
-                   .description = "Remove a sandbox with all that it has; the default one is empty then.",
+                   .description = "Delete a sandbox with everything in it; the default one becomes empty.",
                    .output_schema = schema::output({{"success", schema::boolean("Whether it is gone")},
                                                     {"sandbox_id", schema::string("Its handle")}},
                                                    {"success", "sandbox_id"}),

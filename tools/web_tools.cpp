@@ -108,9 +108,9 @@ tool_owner make_web_scrape(web_scraper& scraper)
                    .keeps_to_network = true,
                    .size_argument = "max_length"},
          .input = {{"url", &input::url, "", rule::required, rule::example("https://example.com/")},
-                   {"selector", &input::selector, "CSS selector of what to take"},
+                   {"selector", &input::selector, "CSS selector of the part to read"},
                    {"format", &input::format, "text by default", rule::one_of({"text", "markdown", "html", "links"})},
-                   {"max_length", &input::max_length, "Most characters", rule::between(1, 1'000'000)},
+                   {"max_length", &input::max_length, "Maximum characters", rule::between(1, 1'000'000)},
                    {"timeout", &input::timeout, "", rule::time_limit("Seconds")}},
          .process = std::bind_front(process_web_scrape, std::ref(scraper))});
 }
@@ -147,7 +147,7 @@ fields<web_browse_input> web_browse_fields()
         sandbox_id_field("For its http://localhost:<port>"),
         {"wait_for", &input::wait_for, "CSS selector"},
         {"actions", &input::steps, "", rule::items<action_input>{"", action_fields()}, json::object{{"maxItems", 50}}},
-        {"selector", &input::selector, "CSS selector of what to return"},
+        {"selector", &input::selector, "CSS selector of the part to return"},
         {"format", &input::format, "markdown by default; over REST html", rule::one_of({"html", "text", "markdown"})},
         {"screenshot", &input::screenshot, "", rule::with_default},
         {"timeout", &input::timeout, "", rule::time_limit("Seconds")}};

@@ -58,50 +58,50 @@ void add_options(CLI::App& app, raw_options& into)
 
 void add_image_commands(CLI::App& image, image_line& into, bool& json)
 {
-    auto* add = image.add_subcommand("add", "Fetch and unpack an image by skopeo and umoci, or copy a folder");
+    auto* add = image.add_subcommand("add", "Fetch and unpack an image with skopeo and umoci, or copy a folder");
     add->add_option("source", into.what,
                     "docker://NAME, oci:PATH[:TAG], oci-archive:PATH, docker-archive:PATH, dir:PATH")
         ->required();
-    add->add_option("--name", into.name, "Name by which sandboxes ask for it (that behind docker://)");
-    add->add_flag("--insecure", into.insecure, "Without TLS, for a registry of this machine alone");
+    add->add_option("--name", into.name, "Name for sandboxes (default: the one after docker://)");
+    add->add_flag("--insecure", into.insecure, "Without TLS, only for a registry on this machine");
     image.add_subcommand("list", "Show names, digests and sizes")->add_flag("--json", json, "Print JSON");
     image.add_subcommand("remove", "Remove a name, and the image with its last name or by its digest")
         ->add_option("image", into.what, "Name or sha256:DIGEST")
         ->required();
-    image.add_subcommand("verify", "Say which files are not as they were added")
+    image.add_subcommand("verify", "List files that have changed since they were added")
         ->add_option("image", into.what, "Name or sha256:DIGEST (all images)");
     image.require_subcommand(1);
 }
 
 void add_key_commands(CLI::App& key, identity_line& into, bool& json)
 {
-    auto* create = key.add_subcommand("create", "Make a key and show it, this once");
-    create->add_option("principal", into.what, "To whom belongs what is made with the key")->required();
-    create->add_option("--scopes", into.scopes, "Between blanks; all but mcp:admin when left out");
-    create->add_option("--profile", into.profile, "Profile of tools that its clients are shown");
-    create->add_option("--networks", into.networks, "Addresses and blocks from which it may be used (any)");
-    create->add_option("--lasts", into.lasts, "Time until it expires: 12h, 90d, 1y (without end)");
-    create->add_option("--limit", into.limits, "Quota of the principal, as runs=2 (may be repeated)")
+    auto* create = key.add_subcommand("create", "Make a key and show it once");
+    create->add_option("principal", into.what, "Owner of everything that is made with the key")->required();
+    create->add_option("--scopes", into.scopes, "Separated by blanks (all but mcp:admin)");
+    create->add_option("--profile", into.profile, "Profile of tools for its clients");
+    create->add_option("--networks", into.networks, "Addresses and networks from which it may be used (any)");
+    create->add_option("--lasts", into.lasts, "Time until it expires: 12h, 90d, 1y (never)");
+    create->add_option("--limit", into.limits, "Quota of the principal, such as runs=2 (may be repeated)")
         ->type_name("NAME=NUMBER")
         ->allow_extra_args(false);
-    create->add_option("--note", into.note, "For people");
+    create->add_option("--note", into.note, "Note for people");
     create->add_flag("--json", json, "Print JSON");
     key.add_subcommand("list", "Show the keys, without their secrets")->add_flag("--json", json, "Print JSON");
-    key.add_subcommand("revoke", "End a key at once")->add_option("key", into.what, "Its id")->required();
+    key.add_subcommand("revoke", "Revoke a key at once")->add_option("key", into.what, "Id of the key")->required();
     auto* rotate = key.add_subcommand("rotate", "Make a key with the same rights, and revoke the old one");
-    rotate->add_option("key", into.what, "The old one's id")->required();
+    rotate->add_option("key", into.what, "Id of the old key")->required();
     rotate->add_flag("--json", json, "Print JSON");
     key.require_subcommand(1);
 }
 
 void add_principal_commands(CLI::App& principal, identity_line& into, bool& json)
 {
-    auto* link = principal.add_subcommand("link", "Give a person of an authorization server a principal's name");
-    link->add_option("principal", into.what, "The name, as that of a key or of MCP_AUTH_TOKENS")->required();
-    auto* unlink = principal.add_subcommand("unlink", "Take it back");
+    auto* link = principal.add_subcommand("link", "Make a person of an authorization server a named principal");
+    link->add_option("principal", into.what, "Name of the principal, as in keys or MCP_AUTH_TOKENS")->required();
+    auto* unlink = principal.add_subcommand("unlink", "Remove such a link");
     for (auto* each : {link, unlink}) {
         each->add_option("--issuer", into.issuer, "As in AUTH_ISSUERS")->required();
-        each->add_option("--subject", into.subject, "As its tokens name the person (sub)")->required();
+        each->add_option("--subject", into.subject, "The person in its tokens (sub)")->required();
     }
     principal.add_subcommand("list", "Show the links")->add_flag("--json", json, "Print JSON");
     principal.require_subcommand(1);
@@ -109,56 +109,57 @@ void add_principal_commands(CLI::App& principal, identity_line& into, bool& json
 
 void add_quota_commands(CLI::App& quota, identity_line& into, bool& json)
 {
-    auto* set = quota.add_subcommand("set", "Give a principal limits of its own");
-    auto* clear = quota.add_subcommand("clear", "Take them back: those of everybody count again");
+    auto* set = quota.add_subcommand("set", "Set limits of a principal");
+    auto* clear = quota.add_subcommand("clear", "Remove them: everybody's limits apply again");
     for (auto* each : {set, clear})
         each->add_option("principal", into.what, "The name of a key, a token or a link")->required();
-    set->add_option("limits", into.limits, "As runs=2 calls=60; `quota names` shows the names")->required();
-    clear->add_option("limits", into.limits, "Names of limits (all of the principal)");
-    for (auto* each : {quota.add_subcommand("list", "Show the limits that principals have of their own"),
-                       quota.add_subcommand("names", "Show the names of limits, and everybody's numbers")})
+    set->add_option("limits", into.limits, "Such as runs=2 calls=60; `quota names` lists the names")->required();
+    clear->add_option("limits", into.limits, "Names of limits (all)");
+    for (auto* each : {quota.add_subcommand("list", "Show the limits of single principals"),
+                       quota.add_subcommand("names", "Show the names of limits, and everybody's limits")})
         each->add_flag("--json", json, "Print JSON");
     quota.require_subcommand(1);
 }
 
 void add_secret_commands(CLI::App& secret, secret_order& into, bool& json)
 {
-    auto* set = secret.add_subcommand("set", "Keep a secret, whose value standard input brings");
+    auto* set = secret.add_subcommand("set", "Set a secret; its value is read from standard input");
     auto* remove = secret.add_subcommand("remove", "Remove a secret");
     for (auto* each : {set, remove}) {
-        each->add_option("name", into.name, "Of the variable in which programs find its placeholder")->required();
-        each->add_option("--principal", into.principal, "Whose sandboxes have it; '*': everybody's (without a name)");
+        each->add_option("name", into.name, "Variable in which programs find its placeholder")->required();
+        each->add_option("--principal", into.principal,
+                         "Whose sandboxes have it; '*': everybody's (callers without a name)");
         each->add_option("--sandbox", into.sandbox, "The sandbox that has it (all of the principal's)");
     }
-    set->add_option("--hosts", into.hosts, "Hosts it is for: api.example.com,*.example.org,host:8443")->required();
-    set->add_option("--header", into.header, "Its place is a header, as 'Authorization: Bearer {}'");
-    set->add_option("--query", into.query, "Its place is a part of the query, as 'key={}'");
-    set->add_option("--basic", into.basic, "Its place is the password of HTTP's basic login of this user");
+    set->add_option("--hosts", into.hosts, "Its hosts: api.example.com,*.example.org,host:8443")->required();
+    set->add_option("--header", into.header, "Send it in a header, such as 'Authorization: Bearer {}'");
+    set->add_option("--query", into.query, "Send it in the query, such as 'key={}'");
+    set->add_option("--basic", into.basic, "Send it as the password of this user in HTTP basic authentication");
     secret.add_subcommand("list", "Show the secrets, without their values")->add_flag("--json", json, "Print JSON");
     secret.require_subcommand(1);
 }
 
 void add_choice(CLI::App& to, audit_line& into)
 {
-    to.add_option("--since", into.since, "From this time on: 2026-11-24, 2026-11-24T10:30Z, or 12h (so long ago)");
+    to.add_option("--since", into.since, "From this time on: 2026-11-24, 2026-11-24T10:30Z, or 12h (ago)");
     to.add_option("--until", into.until, "Before this time");
-    to.add_option("--principal", into.principal, "Of one principal");
+    to.add_option("--principal", into.principal, "Records of one principal");
     to.add_option("--kind", into.kind, "call, job, login, login_refused, egress, admin, start, stop, …");
 }
 
 void add_audit_commands(CLI::App& audit, audit_line& into, bool& json)
 {
-    auto* verify = audit.add_subcommand("verify", "Say whether the audit is as the server wrote it; 1 where it is not");
-    verify->add_option("--key", into.key, "The key by which it must begin, as the first start told it");
+    auto* verify = audit.add_subcommand("verify", "Check that nobody changed the audit; exit code 1 if it was");
+    verify->add_option("--key", into.key, "The key with which it must begin, printed by the first start");
     verify->add_option("--heads", into.heads, "File with published heads, such as a log (may be repeated)")
         ->allow_extra_args(false);
-    auto* choose = audit.add_subcommand("export", "Print records as they are, a line each");
+    auto* choose = audit.add_subcommand("export", "Print records, one a line");
     auto* tail = audit.add_subcommand("tail", "Show the latest records");
-    tail->add_option("-n,--lines", into.lines, "So many (20)");
-    tail->add_flag("-f,--follow", into.follow, "And those that follow");
+    tail->add_option("-n,--lines", into.lines, "Number of records (20)");
+    tail->add_flag("-f,--follow", into.follow, "Go on with new records");
     for (auto* each : {choose, tail}) add_choice(*each, into);
     for (auto* each : {verify, choose, tail}) {
-        each->add_option("--folder", into.folder, "Folder of a copy (AUDIT_FOLDER)");
+        each->add_option("--folder", into.folder, "Folder of the audit or a copy (AUDIT_FOLDER)");
         each->add_flag("--json", json, "Print JSON");
     }
     audit.require_subcommand(1);
@@ -172,32 +173,31 @@ void add_connect_command(CLI::App& connect, connect_words& into, bool& json)
             "claude-code, claude-desktop, cursor, vscode, gemini, codex, opencode, devin, windsurf, zed, antigravity, "
             "copilot, cline, cline-vscode, kiro, lm-studio, junie or goose")
         ->required();
-    connect.add_option("--url", into.url, "Address of the server (as the settings say)");
+    connect.add_option("--url", into.url, "Address of the server (from the settings)");
     connect.add_option("--scope", into.scope, "user, or project: the file in the working folder (user)");
     connect.add_option("--name", into.name, "Name of the entry (container-mcp)");
-    connect.add_option("--profile", into.profile, "Profile of tools that the client is shown (agent)");
+    connect.add_option("--profile", into.profile, "Profile of tools for the client (agent)");
     connect.add_option("--key", into.key, "Key or token that the client sends; - reads it from standard input");
     connect.add_option("--create-key", into.create_key, "Make a key for the principal of this name");
-    connect.add_option("--file", into.file, "Another file of the client than the usual one");
-    connect.add_flag("--stdio", into.stdio, "Let the client start a server of its own");
-    connect.add_flag("--remove", into.remove, "Take the entry out");
+    connect.add_option("--file", into.file, "File to change (the client's usual one)");
+    connect.add_flag("--stdio", into.stdio, "Let the client start container-mcp stdio");
+    connect.add_flag("--remove", into.remove, "Remove the entry");
     connect.add_flag("--yes", into.yes, "Write without asking");
     connect.add_flag("--dry-run", into.dry_run, "Only show the change");
-    connect.add_flag("--follow-link", into.follow_link, "Write behind a link that leads out of its folder");
+    connect.add_flag("--follow-link", into.follow_link, "Follow a link that leads out of its folder");
     connect.add_flag("--json", json, "Print JSON");
 }
 
 void add_backup_commands(CLI::App& app, backup_words& into, bool& json)
 {
-    auto* backup = app.add_subcommand("backup", "Write all state of the server into an archive, while it runs");
+    auto* backup = app.add_subcommand("backup", "Save all state of a server in an archive, also while it runs");
     backup->add_option("file", into.file, "Archive (tar with Zstandard); - writes to a pipe")->required();
-    backup->add_flag("--images", into.images, "With the images of sandboxes");
-    backup->add_option("--only", into.only, "Principal whose state is wanted (may be repeated)")
-        ->allow_extra_args(false);
-    backup->add_option("--exclude-principal", into.without, "Principal whose state is left out (may be repeated)")
+    backup->add_flag("--images", into.images, "Include the images of sandboxes");
+    backup->add_option("--only", into.only, "Save only this principal (may be repeated)")->allow_extra_args(false);
+    backup->add_option("--exclude-principal", into.without, "Leave this principal out (may be repeated)")
         ->allow_extra_args(false);
     backup->add_flag("--force", into.force, "Replace an archive of this name");
-    auto* restore = app.add_subcommand("restore", "Make the folder of a server of an archive");
+    auto* restore = app.add_subcommand("restore", "Restore a server's folder from an archive");
     restore->add_option("file", into.file, "Archive of `backup`; - reads from a pipe")->required();
     restore->add_option("--into", into.into, "Folder (SANDBOX_ROOT)");
     restore->add_flag("--force", into.force, "Move aside what is in the folder");
@@ -219,42 +219,41 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
     };
     const auto add_list = [&](const char* name, const char* description) {
         auto* command = add(name, description);
-        command->add_flag("--all", into.all, "Of all servers of the cluster");
+        command->add_flag("--all", into.all, "For all servers of the cluster");
         return command;
     };
     add_list("ps", "Show what runs in the server: calls, jobs, tasks, kernels and shells");
     add_ids(*add_list("kill", "End what runs"), into.ids, "Ids as `ps` shows them");
     auto* sandboxes = add_list("sandboxes", "Show or delete sandboxes");
-    sandboxes->add_option("--match", into.match, "A part of id, name or principal");
+    sandboxes->add_option("--match", into.match, "Part of an id, name or principal");
     add_ids(*sandboxes->add_subcommand("rm", "Delete sandboxes"), into.ids, "Ids or names");
     add_ids(*add_list("sessions", "Show or end sessions")->add_subcommand("end", "End sessions"), into.ids, "Ids");
     add_ids(*add_list("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"),
             into.ids, "Ids");
     add_list("usage", "Show what each principal uses");
-    add_list("ends", "Show the latest runs that did not simply exit, and which setting would have let them go on");
-    add("upstream", "Show the other MCP servers whose tools code in sandboxes may call")
+    add_list("ends", "Show the latest runs that were ended, and which setting would have allowed them");
+    add("upstream", "Show other MCP servers whose tools code in sandboxes may call")
         ->add_subcommand("list", "Show them")
         ->add_flag("--json", json, "Print JSON");
-    auto* cluster = add("cluster", "Show the servers that work as one, or give sandboxes of one to others");
-    cluster->add_option("--node", into.node, "The server; without, this one");
-    cluster->add_subcommand("drain", "Take nothing new and give sandboxes away as they become idle")
-        ->add_flag("--wait", into.wait, "Until none is left");
-    cluster->add_subcommand("undrain", "Take sandboxes again");
-    cluster->add_subcommand("rebalance", "Give idle sandboxes away that this server has more than others");
+    auto* cluster = add("cluster", "Show the servers of a cluster, or move sandboxes between them");
+    cluster->add_option("--node", into.node, "Name of the server (this one)");
+    cluster->add_subcommand("drain", "Accept nothing new, and move sandboxes away as they become idle")
+        ->add_flag("--wait", into.wait, "Wait until none is left");
+    cluster->add_subcommand("undrain", "Accept sandboxes again");
+    cluster->add_subcommand("rebalance", "Move idle sandboxes away if this server has more than others");
     auto* pull = cluster->add_subcommand("pull", "Have all servers fetch an image that SANDBOX_IMAGE_PULL allows");
-    pull->add_option("image", into.ids, "Its name, as sandboxes ask for it")->required()->expected(1);
-    pull->add_option("--labels", into.labels, "Those servers alone that have these: gpu=a100 (may be repeated)")
+    pull->add_option("image", into.ids, "Name of the image")->required()->expected(1);
+    pull->add_option("--labels", into.labels, "Only on servers with this label: gpu=a100 (may be repeated)")
         ->delimiter(',')
         ->allow_extra_args(false);
-    cluster->add_subcommand("check",
-                            "Say whether etcd, servers, certificates, clocks and storage are as they should be");
-    cluster->add_subcommand("rebuild", "Write the owners of sandboxes into etcd anew, by the storage of snapshots")
+    cluster->add_subcommand("check", "Check etcd, servers, certificates, clocks and storage");
+    cluster->add_subcommand("rebuild", "Restore the owners of sandboxes in etcd from the snapshot storage")
         ->add_flag("--dry-run", into.dry_run, "Only show them");
-    cluster->add_subcommand("move", "Move a sandbox to the server of a name, or to one with room")
-        ->add_option("id", into.ids, "Its id or name, and the server's name")
+    cluster->add_subcommand("move", "Move a sandbox to a server, or to one with room")
+        ->add_option("id", into.ids, "Id or name of the sandbox, and name of the server")
         ->required()
         ->expected(1, 2);
-    add("reload", "Let the server read its settings, certificate and log file again");
+    add("reload", "Read settings, certificate and log file again");
 }
 
 void add_commands(CLI::App& app, raw_options& into)
@@ -263,19 +262,18 @@ void add_commands(CLI::App& app, raw_options& into)
     app.add_subcommand("serve", "Serve over HTTP: /mcp, /sse and /healthz (the default)");
     app.add_subcommand("stdio", "Serve one client over standard input and output");
     add_backup_commands(app, into.backup, into.json);
-    add_connect_command(*app.add_subcommand("connect", "Write the server into the settings of a client"), into.connect,
+    add_connect_command(*app.add_subcommand("connect", "Add the server to a client's settings"), into.connect,
                         into.json);
-    auto* config = app.add_subcommand("config", "Show the settings in force and where each comes from");
-    auto* doctor = app.add_subcommand("doctor", "Show which layers the sandbox has on this machine");
-    auto* health =
-        app.add_subcommand("health", "Ask the server on MCP_HOST and MCP_PORT whether it works (for health checks)");
-    auto* image = app.add_subcommand("image", "Add, list, remove and verify the images that sandboxes may have");
+    auto* config = app.add_subcommand("config", "Show the settings in force and their origin");
+    auto* doctor = app.add_subcommand("doctor", "Show the sandbox's layers, and what the machine lacks");
+    auto* health = app.add_subcommand("health", "Check the server on MCP_HOST and MCP_PORT (for health checks)");
+    auto* image = app.add_subcommand("image", "Add, list, remove and verify images for sandboxes");
     add_image_commands(*image, into.image, into.json);
     add_key_commands(*app.add_subcommand("key", "Create, list, revoke and rotate API keys"), into.identity, into.json);
-    add_principal_commands(*app.add_subcommand("principal", "Link people of authorization servers to names"),
+    add_principal_commands(*app.add_subcommand("principal", "Link people of authorization servers to principals"),
                            into.identity, into.json);
-    add_quota_commands(*app.add_subcommand("quota", "Set, clear and list the limits of single principals"),
-                       into.identity, into.json);
+    add_quota_commands(*app.add_subcommand("quota", "Set, clear and list limits of principals"), into.identity,
+                       into.json);
     add_secret_commands(
         *app.add_subcommand("secret", "Set, list and remove secrets that sandboxes use without seeing them"),
         into.secret.wanted, into.json);
