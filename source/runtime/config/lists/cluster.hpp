@@ -2,23 +2,21 @@
 
 TOPIC("Several servers as one");
 SETTING("CLUSTER_ETCD", words, cluster_etcd, "", etcd_urls,
-        "etcd, by which several servers work as one, as https://host:2379,… with all its members; empty: this server "
-        "is alone");
+        "members of the cluster's etcd: https://host:2379,…; empty: no cluster");
 SETTING("CLUSTER_ETCD_USER", std::string, cluster_etcd_user, "", plain_text(200),
         "user of etcd, where it asks for one beside the certificate");
 SETTING("CLUSTER_ETCD_PASSWORD", std::string, cluster_etcd_password, "", secret(plain_text(400)),
         "password of this user");
 SETTING("CLUSTER_PREFIX", std::string, cluster_prefix, "/cmcp/default/", plain_text(200),
-        "what all keys of this cluster in etcd begin with; another one for each cluster that shares it");
+        "prefix of this cluster's keys in etcd; different for each cluster that shares the etcd");
 SETTING("CLUSTER_LISTEN", std::string, cluster_listen, "", member_address,
         "host:port to listen on for the other servers");
 SETTING("CLUSTER_ADVERTISE", std::string, cluster_advertise, "", member_address,
         "host:port where the other servers reach this one; empty: as CLUSTER_LISTEN");
 SETTING("CLUSTER_LABELS", words, cluster_labels, "", label_list,
-        "what this server has that others have not, as gpu=a100,zone=b, for create_sandbox with `labels`");
+        "labels of this server, as gpu=a100,zone=b, for create_sandbox with `labels`");
 SETTING("CLUSTER_LEASE", milliseconds, cluster_lease, "4", seconds(2s, 60s),
-        "seconds, whole ones, after which a server that does not renew its registration in etcd is gone, and others "
-        "may take over its sandboxes");
+        "lease of a server's registration in etcd, whole seconds; when it expires, others may take over its sandboxes");
 SETTING("CLUSTER_CERT", path, cluster_cert, "", file_path,
         "PEM file with the certificate that this server shows to members; its DNS name is SANDBOX_NODE");
 SETTING("CLUSTER_KEY", path, cluster_key, "", file_path, "PEM file with its private key, without a password");
@@ -42,8 +40,8 @@ SETTING("SNAPSHOT_STORE_SECRET", std::string, snapshot_store_secret, "", secret(
 SETTING("SNAPSHOT_STORE_CA", path, snapshot_store_ca, "", file_path,
         "certificates that are trusted at the storage beside the system's (PEM)");
 SETTING("SANDBOX_SNAPSHOT_EVERY", milliseconds, sandbox_snapshot_every, "300", seconds(1s, 365 * day),
-        "seconds after which a sandbox in use is kept again; an idle one is kept at once");
+        "seconds after which a sandbox in use is saved again; an idle one is saved at once");
 SETTING(
     "SNAPSHOT_KEY", std::string, snapshot_key, "", secret(parser<std::string>(encryption_key)),
     "64 hexadecimal digits that snapshots are encrypted with before they leave the server, the same on all servers of "
-    "a cluster; who loses it loses them: `openssl rand -hex 32` makes one");
+    "a cluster; without it they cannot be decrypted: `openssl rand -hex 32` makes one");

@@ -4,7 +4,7 @@ TOPIC("Runs");
 SETTING("SANDBOX_BACKEND", std::string, sandbox_backend, "native", choice({"native", "firejail"}),
         "how programs are confined: native or firejail");
 SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_network,limits,browser_sandbox", word_list,
-        "layers without which the server does not start; without browser_sandbox web_browse alone does not run");
+        "layers without which the server does not start (without browser_sandbox only web_browse does not run)");
 SETTING("SERVER_CONFINE", bool, confine_server, "true", flag,
         "the server gives up starting programs and reaching other files once it runs");
 SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path, "the launcher program; empty: beside container-mcp");
@@ -35,9 +35,9 @@ SETTING("BASH_ALLOWED_COMMANDS", words, bash_allowed_commands,
         "realpath,readlink,mktemp,tar,gzip,bzip2,xz,zip,unzip,date,env,printenv,expr,test,true,false,sleep,timeout",
         command_names, "programs that exist inside the sandbox; * for all");
 SETTING("BASH_TIMEOUT_DEFAULT", milliseconds, bash_timeout_default, "30", seconds(100ms, day),
-        "time of a command that asks for none, seconds");
+        "time of a command without a timeout, seconds");
 SETTING("BASH_TIMEOUT_MAX", milliseconds, bash_timeout_max, "120", seconds(100ms, day),
-        "most time that a command can ask for, seconds");
+        "longest timeout of a command, seconds");
 SETTING("PYTHON_INTERPRETER", std::string, python_interpreter, "/usr/bin/python3", absolute_path,
         "the interpreter, as seen inside the sandbox");
 SETTING("PYTHON_ZYGOTE", std::string, python_zygote, "auto", choice({"off", "stdlib", "data", "auto"}),
@@ -46,9 +46,9 @@ SETTING("PYTHON_ZYGOTE", std::string, python_zygote, "auto", choice({"off", "std
 SETTING("PYTHON_MEMORY_LIMIT", std::uint64_t, python_memory_limit, "256", number(16, terabyte, mib),
         "memory of a Python run, MiB");
 SETTING("PYTHON_TIMEOUT_DEFAULT", milliseconds, python_timeout_default, "30", seconds(100ms, day),
-        "time of a Python run that asks for none, seconds");
+        "time of a Python run without a timeout, seconds");
 SETTING("PYTHON_TIMEOUT_MAX", milliseconds, python_timeout_max, "120", seconds(100ms, day),
-        "most time that a Python run can ask for, seconds");
+        "longest timeout of a Python run, seconds");
 
 TOPIC("Files and groups of tools");
 SETTING("FILE_MAX_SIZE_MB", std::uint64_t, file_max_size, "10", number(1, 4096, mib),
@@ -62,6 +62,6 @@ SETTING("TOOLS_ENABLE_SANDBOX", bool, enable_sandbox, "true", flag, "offer the t
 
 TOPIC("Sandboxes and packages");
 SETTING("SANDBOX_CALLS_BECOME_JOBS", bool, calls_become_jobs, "true", flag,
-        "a call of a client goes on as a job when its time is over; false: it is ended");
+        "a client's call that exceeds its time continues as a job; false: it is ended");
 SETTING("SANDBOX_JOB_TIMEOUT", milliseconds, job_timeout_max, "3600", seconds(1s, 365 * day),
         "time of a run in the background, default and maximum, seconds");

@@ -33,19 +33,18 @@ SETTING("HTTP_TIMEOUT", milliseconds, http_timeout, "30", seconds(100ms, day),
 SETTING("MCP_MAX_SESSIONS", std::size_t, max_sessions, "100000", number(1, many),
         "sessions at once; one client address has at most half of them, where callers have no names");
 SETTING("MCP_SESSION_TIMEOUT", milliseconds, session_timeout, "86400", seconds(1s, 365 * day),
-        "an idle session ends after so many seconds");
+        "seconds after which an idle session ends");
 SETTING("MCP_DRAIN_TIMEOUT", milliseconds, drain_timeout, "10", seconds(0ms, day),
-        "running calls get so many seconds when the server stops");
-SETTING(
-    "MCP_DRAIN_NOTICE", milliseconds, drain_notice, "0", seconds(0ms, day),
-    "seconds for which a server that is told to stop still answers all, while /healthz and the agent check say that "
-    "it ends, so that a balancer takes it out; a second signal stops it at once");
+        "seconds that running calls have when the server stops");
+SETTING("MCP_DRAIN_NOTICE", milliseconds, drain_notice, "0", seconds(0ms, day),
+        "seconds for which a stopping server still answers everything while /healthz and the agent check tell "
+        "balancers; a second signal stops it at once");
 SETTING("MCP_AGENT_LISTEN", std::string, agent_listen, "", member_address,
         "host:port at which HAProxy's agent check is answered with a weight by load, or drain; empty: nowhere");
 SETTING("MCP_MEMORY_LIMIT_MB", std::size_t, memory_limit_bytes, "512", number(16, 1024 * 1024, mib),
         "memory of messages that wait for clients or are kept for them, and of request bodies, MiB");
 SETTING("MCP_METRICS_READERS", words, metrics_readers, "", word_list,
-        "principals that see the figures of all principals at /metrics, as administrators (mcp:admin) do");
+        "principals that see everybody's figures at /metrics, as administrators (mcp:admin) do");
 
 TOPIC("Sandboxes and packages");
 SETTING(

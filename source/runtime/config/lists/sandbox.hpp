@@ -4,30 +4,30 @@
 TOPIC("Sandboxes and packages");
 SETTING("SANDBOX_DEFAULT_IMAGE", std::string, sandbox_default_image, "", plain_text(),
         "image of a sandbox made without one; empty: native", "docker.default_image");
-SETTING(
-    "SANDBOX_IMAGES", words, sandbox_images,
-    "native,alpine:latest=native,python-sandbox:latest=native,python:3.12-alpine=native,node:20-slim=native",
-    image_list,
-    "images that may be asked for; * for any; with =native this machine's programs stand in until the image is added");
+SETTING("SANDBOX_IMAGES", words, sandbox_images,
+        "native,alpine:latest=native,python-sandbox:latest=native,python:3.12-alpine=native,node:20-slim=native",
+        image_list,
+        "images that sandboxes may have; * for any; with =native this machine's programs stand in until the image is "
+        "added");
 SETTING("SANDBOX_IMAGE_MAX_MB", std::uint64_t, sandbox_image_max_size, "10240", number(1, terabyte, mib),
-        "most that is fetched and unpacked of an image, MiB");
+        "largest image, fetched and unpacked, MiB");
 SETTING("SANDBOX_IMAGE_PULL", words, sandbox_image_pull, "", word_list,
         "images that are fetched from their registry when a sandbox asks for them, * for any text; empty: none");
 SETTING("SANDBOX_IMAGE_STORE_MB", std::uint64_t, sandbox_image_store_size, "20480", number(1, terabyte, mib),
-        "where the images of the store take so much, no further one is fetched for a sandbox, MiB");
+        "size of the image store above which no further image is fetched, MiB");
 SETTING("SANDBOX_OPEN_MOUNT_DIRECTORY", bool, sandbox_open_mount, "false", flag,
-        "tell the folder of a sandbox on this machine in results", "docker.open_mount_directory");
+        "show the folder of a sandbox on this machine in results", "docker.open_mount_directory");
 SETTING("SANDBOX_WORK_DIR", std::string, sandbox_work_dir, "/app/results", absolute_path,
         "working folder inside a sandbox", "docker.container_work_dir");
 SETTING("SANDBOX_NETWORK", words, sandbox_network, "none", live(host_list),
         "hosts that the programs of a sandbox reach when it is made without a network of its own: example.com, "
         "*.example.com, host:port, !host; none: no network");
 SETTING("SANDBOX_NETWORK_ALLOWED", words, sandbox_network_allowed, "", live(host_list),
-        "hosts that a sandbox may be given at most, in the same form; empty: those of SANDBOX_NETWORK");
+        "hosts that sandboxes may be given, in the same form; empty: those of SANDBOX_NETWORK");
 SETTING("SANDBOX_NETWORK_PRIVATE", words, sandbox_network_private, "", live(host_list),
-        "hosts and addresses that sandboxes may reach though they are not public, if they are among the allowed ones");
+        "non-public hosts and addresses among the allowed ones that sandboxes may reach");
 SETTING("SANDBOX_NETWORK_MAX_MB", std::uint64_t, sandbox_network_bytes, "4096", number(1, terabyte, mib),
-        "most that the programs of a sandbox receive and send until it stops, MiB");
+        "traffic of a sandbox's programs until it stops, MiB");
 SETTING("SANDBOX_NETWORK_ASK", milliseconds, sandbox_network_ask, "60", live(seconds(0ms, 3600s)),
         "seconds that a connection waits for the client's answer, where a sandbox's network asks; 0: nothing is asked");
 SETTING("SANDBOX_TOOLS", words, sandbox_tools, "read-only", live(word_list),
@@ -40,9 +40,9 @@ SETTING(
     "MCP servers by the server's own rules, past the network of the sandbox), sandboxes (the caller's others), "
     "workspace (the caller's default one); none: the sandbox alone");
 SETTING("SANDBOX_IDLE_TIMEOUT", milliseconds, sandbox_idle_timeout, "1800", seconds(1s, 365 * day),
-        "an unused sandbox is stopped after so many seconds");
+        "seconds after which an unused sandbox is stopped");
 SETTING("SANDBOX_TTL", milliseconds, sandbox_ttl, "2592000", seconds(1s, 3650 * day),
-        "an unused sandbox is deleted after so many seconds");
+        "seconds after which an unused sandbox is deleted");
 SETTING("SANDBOX_MAX_LIVE", std::size_t, max_live_sandboxes, "64", number(1, 10'000),
         "sandboxes at once that have processes or a /tmp; one caller has at most half. The longest unused one without "
         "programs gives way to another. As many Python kernels, and as many shells, live at once");

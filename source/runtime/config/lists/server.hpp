@@ -15,9 +15,8 @@ SETTING("WORKSPACE_PER_SESSION", bool, workspace_per_session, "false", flag,
 
 TOPIC("Sandboxes and packages");
 SETTING("SECRETS_KEY_FILE", path, secrets_key_file, "", file_path,
-        "file with the key that secrets are stored encrypted with, made when it is needed and not there; empty: "
+        "file with the key that encrypts stored secrets, made when needed; empty: "
         "container-mcp/secrets.key in $XDG_CONFIG_HOME or ~/.config");
-SETTING(
-    "SANDBOX_LINK_KEY", std::string, link_key, "", secret(plain_text(128)),
-    "what such links are signed with, the same on all servers of a cluster; empty: made at the first start and kept in "
-    "SANDBOX_ROOT/link-key");
+SETTING("SANDBOX_LINK_KEY", std::string, link_key, "", secret(plain_text(128)),
+        "key that signs such links, the same on all servers of a cluster; empty: made at the first start and kept in "
+        "SANDBOX_ROOT/link-key");

@@ -6,7 +6,7 @@ SETTING("WEB_TIMEOUT_DEFAULT", milliseconds, web_timeout_default, "30", seconds(
 SETTING("WEB_ALLOWED_DOMAINS", words, web_allowed_domains, "*", live(host_list),
         "hosts that the web tools may reach: example.com, *.example.com, host:port, !host; * for all");
 SETTING("WEB_ALLOWED_PRIVATE", words, web_allowed_private, "", live(host_list),
-        "hosts and addresses that may be reached though they are not public");
+        "non-public hosts and addresses that may be reached");
 SETTING("WEB_MAX_SIZE_MB", std::uint64_t, web_max_size, "10", number(1, 1024, mib), "largest page, unpacked, MiB");
 SETTING("WEB_CA_FILE", path, web_ca_file, "", file_path, "certificates that are trusted beside the system's (PEM)");
 SETTING("WEB_SEARCH_PROVIDER", std::string, web_search_provider, "none",
@@ -22,4 +22,4 @@ SETTING("WEB_BROWSER_MAX_BROWSERS", std::size_t, web_browser_max_browsers, "2", 
 SETTING("WEB_BROWSER_MEMORY_LIMIT", std::uint64_t, web_browser_memory_limit, "1024", number(256, terabyte, mib),
         "memory of a browser with all its pages, MiB");
 SETTING("WEB_BROWSER_IDLE_TIMEOUT", milliseconds, web_browser_idle_timeout, "300", seconds(0ms, day),
-        "an idle browser ends after so many seconds; 0: after each page");
+        "seconds after which an idle browser ends; 0: after each page");
