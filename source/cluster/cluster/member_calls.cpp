@@ -55,6 +55,9 @@ public:
         auto [message, same] = co_await by_size(pool, payer_, size, std::move(read));
         if (message.contains("method")) {
             outgoing passed;
+            passed.method = text_of(message, "method");
+            if (auto* params = message.if_contains("params"); params != nullptr && params->is_object())
+                passed.params = std::move(params->get_object());
             passed.text = std::move(same);
             if (client_) co_await client_->send(std::move(passed));
             co_return true;

@@ -92,24 +92,20 @@ bool wants_events(const http_request& request)
            accepted.find("application/json") == std::string::npos;
 }
 
-http_reply error_of(const json::object& error)
+http_reply error_of(const rpc_error& error)
 {
-    const auto& code = error.at("code");
-    const bool busy = code == rpc_code::server_busy;
-    const bool misfit = code == rpc_code::invalid_params;
-    auto reply = error_reply(busy     ? 503
-                             : misfit ? 400
-                                      : 500,
-                             error.at("message").as_string(), misfit ? "InvalidArgument" : "");
+    const bool busy = error.code == rpc_code::server_busy;
+    const bool misfit = error.code == rpc_code::invalid_params;
+    auto reply = error_reply(busy ? 503 : misfit ? 400 : 500, error.what(), misfit ? "InvalidArgument" : "");
     if (busy) reply.with("Retry-After", "1");
-    const auto* data = error.if_contains("data");
-    reply.may_have_run = data != nullptr && data->is_object() && flag_of(data->get_object(), "may_have_run");
+    const auto* data = error.data ? error.data->if_object() : nullptr;
+    reply.may_have_run = data != nullptr && flag_of(*data, "may_have_run");
     return reply;
 }
 
 http_reply reply_of(rest_sink& sink, std::string_view request_id)
 {
-    if (!sink.error().empty()) return error_of(sink.error());
+    if (sink.error() != nullptr) return error_of(*sink.error());
     if (!sink.ended()) return error_reply(503, "The call was cancelled: the server is stopping.");
     return rest_reply(sink.take_result(), request_id);
 }

@@ -1,6 +1,5 @@
 #include "rest/rest_sink.hpp"
 
-#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/reserved_names.hpp"
 #include "transport/sse_frame.hpp"
@@ -12,7 +11,6 @@ namespace cmcp {
 namespace {
 
 constexpr std::size_t most_untaken = 1 << 20;
-constexpr std::size_t deepest = 512;
 
 std::string event_of(std::string_view kind, const json::object& params)
 {
@@ -43,10 +41,7 @@ awaitable<bool> rest_sink::send(outgoing message)
         take_response(std::move(message));
         co_return true;
     }
-    if (message.text.empty())
-        take_notification(message.method, message.params);
-    else
-        take_text(message.text);
+    take_notification(message.method, message.params);
     changed_.notify();
     while (events_.size() >= most_untaken && !closed_) co_await changed_.wait();
     co_return !closed_;
@@ -54,20 +49,10 @@ awaitable<bool> rest_sink::send(outgoing message)
 
 void rest_sink::take_response(outgoing message)
 {
-    if (message.result) result_ = std::move(*message.result);
-    auto parsed = message.result ? json::object() : jsonrpc::read_object(message.text, deepest);
-    if (auto* error = parsed.if_contains("error"); error != nullptr && error->is_object())
-        error_ = std::move(error->get_object());
+    result_ = std::move(message.result);
+    error_ = std::move(message.error);
     ended_ = true;
     changed_.notify();
-}
-
-// Another server of the cluster has sent it.
-void rest_sink::take_text(const std::string& text)
-{
-    const auto parsed = jsonrpc::read_object(text, deepest);
-    if (const auto* params = parsed.if_contains("params"); params != nullptr && params->is_object())
-        take_notification(text_of(parsed, "method"), params->get_object());
 }
 
 void rest_sink::take_notification(const std::string& method, const json::object& params)

@@ -29,20 +29,19 @@ public:
     void close();  ///< the client is gone, or the call ended without a response
     bool closed() const { return closed_; }
 
-    /// The response's result or its error; both empty when there was none.
+    /// The response's result or its error; neither when there was none.
     json::object take_result() { return std::exchange(result_, {}); }
     const json::object& result() const { return result_; }
-    const json::object& error() const { return error_; }
+    const rpc_error* error() const { return error_.get(); }
 
 private:
     void take_response(outgoing message);
-    void take_text(const std::string& text);
     void take_notification(const std::string& method, const json::object& params);
 
     event changed_;
     std::string events_;
     json::object result_;
-    json::object error_;
+    std::shared_ptr<const rpc_error> error_;
     bool ended_ = false;
     bool closed_ = false;
 };

@@ -1,5 +1,7 @@
 #include "transport/event_stream.hpp"
 
+#include "jsonrpc/write_json.hpp"
+
 #include <utility>
 
 namespace cmcp {
@@ -29,10 +31,12 @@ awaitable<bool> event_stream::send(outgoing message)
 void event_stream::put(outgoing message)
 {
     bool plain = plain_ && attached_ && sequence_ == 0 && message.what == outgoing::kind::response;
-    item next{std::move(message.text), nullptr, message.what, message.error_code, ++sequence_};
+    const int error_code = message.error ? message.error->code : 0;
+    item next{message.take_text(), nullptr, message.what, error_code, ++sequence_};
     if (options_.log && !plain) {
         next.logged = std::make_shared<const std::string>(std::move(next.own));
-        options_.log->add(id_of(next), next.logged, std::move(message.request));
+        const bool answers = message.what == outgoing::kind::response;
+        options_.log->add(id_of(next), next.logged, answers ? jsonrpc::write_json(message.id) : std::string());
     }
     if (!attached_ || poll_) return;
     enqueue(std::move(next));

@@ -110,7 +110,7 @@ public:
     awaitable<bool> send(outgoing message) override
     {
         if (message.what == outgoing::kind::response) {
-            responses_ += (responses_.empty() ? "[" : ",") + message.text;
+            responses_ += (responses_.empty() ? "[" : ",") + message.take_text();
             co_return true;
         }
         const bool sent = co_await sink_->send(std::move(message));

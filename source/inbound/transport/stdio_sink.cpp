@@ -18,9 +18,9 @@ awaitable<bool> stdio_sink::send(outgoing message)
 {
     while (waiting_bytes_ >= most_waiting_bytes && !broken_) co_await changed_.wait();
     if (broken_) co_return false;
-    waiting_bytes_ += message.text.size() + 1;
-    const bool is_long = message.text.size() > most_on_loop;  // its room may be full, and all of it be copied
-    lines_.push_back(std::move(message.text));
+    lines_.push_back(message.take_text());
+    waiting_bytes_ += lines_.back().size() + 1;
+    const bool is_long = lines_.back().size() > most_on_loop;  // its room may be full, and all of it be copied
     if (is_long)
         lines_.emplace_back("\n");
     else

@@ -1,6 +1,5 @@
 #include "mcp/change_hub.hpp"
 
-#include "jsonrpc/message.hpp"
 #include "mcp/reserved_names.hpp"
 
 #include <boost/asio/post.hpp>
@@ -19,11 +18,10 @@ outgoing acknowledgement(const change_filter& filter, const json::value& subscri
 {
     json::object meta;
     meta[reserved_name::subscription_id] = subscription;
-    json::object params;
-    params["notifications"] = filter.describe();
-    params["_meta"] = std::move(meta);
     outgoing message;
-    message.text = jsonrpc::encode_notification("notifications/subscriptions/acknowledged", params);
+    message.method = "notifications/subscriptions/acknowledged";
+    message.params["notifications"] = filter.describe();
+    message.params["_meta"] = std::move(meta);
     return message;
 }
 
@@ -53,24 +51,23 @@ awaitable<std::optional<json::object>> change_hub::detail_for(std::shared_ptr<ch
     co_return detail;
 }
 
-// Without text for a task that is gone.
+// Without a method for a task that is gone.
 outgoing change_hub::notification(const change& what, const json::value& subscription,
                                   std::optional<json::object> task) const
 {
-    json::object params;
+    outgoing message;
     if (what.method == task_changed) {
         if (!task) return {};
-        params = std::move(*task);
+        message.params = std::move(*task);
     } else if (!what.uri.empty()) {
-        params["uri"] = what.uri;
+        message.params["uri"] = what.uri;
     }
     if (!subscription.is_null()) {
         json::object meta;
         meta[reserved_name::subscription_id] = subscription;
-        params["_meta"] = std::move(meta);
+        message.params["_meta"] = std::move(meta);
     }
-    outgoing message;
-    message.text = jsonrpc::encode_notification(what.method, params);
+    message.method = what.method;
     return message;
 }
 
@@ -188,7 +185,7 @@ awaitable<> change_hub::tell(std::shared_ptr<change_listener> whom)
     if (whom->acknowledged) co_await asio::post(asio::use_awaitable);
     while (connected && !whom->stopped() && (!whom->acknowledged || (!closed_ && !whom->pending.empty()))) {
         auto message = co_await next_for(whom);
-        if (message.text.empty() || whom->stopped()) continue;
+        if (message.method.empty() || whom->stopped()) continue;
         const auto sink = whom->sink;
         connected = co_await sink->send(std::move(message));
     }

@@ -56,7 +56,7 @@ std::shared_ptr<held_subscription> held_subscription::self()
 
 awaitable<> held_subscription::answer(std::shared_ptr<held_subscription> self, outcome done)
 {
-    auto message = answer_of(self->id, done);
+    auto message = answer_of(self->id, std::move(done));
     co_await self->reply->send(std::move(message));
 }
 

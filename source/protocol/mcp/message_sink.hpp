@@ -2,26 +2,27 @@
 
 #include "async/asio.hpp"
 #include "jsonrpc/json.hpp"
+#include "jsonrpc/rpc_error.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace cmcp {
 
-/// A JSON-RPC message on its way to a peer.
+/// A JSON-RPC message on its way to a peer: a value, which the transport that needs text serializes.
 struct outgoing {
     enum class kind { response, notification, request };
 
-    std::string text;  ///< serialized JSON-RPC message
     kind what = kind::notification;
-    int error_code = 0;     ///< of an error response, so that a transport can choose its HTTP status
-    std::string request{};  ///< the id that a response answers, as JSON
+    json::value id{};                          ///< of a request; of the request that a response answers
+    std::string method{};                      ///< of a request or a notification
+    json::object params{};                     ///< the same
+    json::object result{};                     ///< of a response
+    std::shared_ptr<const rpc_error> error{};  ///< in its place
+    std::string text{};                        ///< all of it as JSON, where that is there already
 
-    // Instead of the text, for a sink that takes values.
-    std::optional<json::object> result{};  ///< of a response
-    std::string method{};                  ///< of a notification
-    json::object params{};                 ///< the same
+    void serialize();  ///< makes the text, of which result and params are a part from then on
+    std::string take_text();
 };
 
 /// Sends JSON-RPC messages to one peer, in order. Streamable HTTP, HTTP+SSE and stdio implement it.
@@ -33,8 +34,7 @@ public:
     /// Returns false when the peer is gone for good and the message was dropped (no later send can succeed either).
     virtual awaitable<bool> send(outgoing message) = 0;
 
-    /// Whether send() is given results and notifications as they are, because the sink writes them in a form of its
-    /// own.
+    /// Whether the sink never needs the text of a message, so that nothing is serialized for it.
     virtual bool takes_values() const { return false; }
 
     /// For a sink that answers one request: the transport may end the stream and let the client resume it

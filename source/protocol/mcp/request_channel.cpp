@@ -1,7 +1,6 @@
 #include "mcp/request_channel.hpp"
 
 #include "jsonrpc/absent.hpp"
-#include "jsonrpc/message.hpp"
 #include "mcp/request_io.hpp"
 #include "mcp/reserved_names.hpp"
 #include "text/utf8_text.hpp"
@@ -125,12 +124,8 @@ awaitable<> request_channel::log(log_severity level, std::string logger, json::v
 awaitable<> request_channel::notify(std::string method, json::object params)
 {
     outgoing message;
-    if (sink_->takes_values()) {
-        message.method = std::move(method);
-        message.params = std::move(params);
-    } else {
-        message.text = jsonrpc::encode_notification(method, params);
-    }
+    message.method = std::move(method);
+    message.params = std::move(params);
     co_await sink_->send(std::move(message));
 }
 

@@ -1,9 +1,5 @@
 #include "mcp/running_request.hpp"
 
-#include "async/blocking_pool.hpp"
-#include "async/sized_work.hpp"
-#include "jsonrpc/json_size.hpp"
-#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "mcp/request_record.hpp"
 
@@ -47,45 +43,21 @@ void running_request::end_early(const std::string& why)
     canceller::cancel();
 }
 
-outgoing answer_of(const json::value& id, const rpc_error& error)
+outgoing answer_of(json::value id, outcome done)
 {
-    return {jsonrpc::encode_error(id, error), outgoing::kind::response, error.code, jsonrpc::write_json(id)};
-}
-
-outgoing answer_of(const json::value& id, const outcome& done)
-{
-    if (done.error) return answer_of(id, *done.error);
-    static const json::object nothing;
-    return {jsonrpc::encode_result(id, done.result ? *done.result : nothing), outgoing::kind::response, 0,
-            jsonrpc::write_json(id)};
-}
-
-outgoing answer_at_once(const running_request& request, outcome& done)
-{
-    if (!done.result || !request.reply->takes_values()) {
-        auto message = answer_of(request.id, done);
-        done = {};
-        return message;
-    }
     outgoing message;
     message.what = outgoing::kind::response;
-    message.result = std::move(done.result);
+    message.id = std::move(id);
+    message.error = std::move(done.error);
+    if (done.result) message.result = std::move(*done.result);
     return message;
 }
 
-bool is_long_to_write(const running_request& request, const outcome& done)
+outgoing answer_of(json::value id, const rpc_error& error)
 {
-    return done.result && !request.reply->takes_values() && jsonrpc::is_larger(*done.result, most_on_loop);
-}
-
-awaitable<outgoing> answer_by_pool(const running_request& request, outcome done, blocking_pool& pool)
-{
-    std::string principal = request.who == nullptr ? std::string() : request.who->principal;
-    auto write = [id = request.id, outcome_shared = std::make_shared<outcome>(std::move(done))] {
-        const outcome own = std::move(*outcome_shared);
-        return answer_of(id, own);
-    };
-    return pool.run(std::move(principal), std::move(write));
+    outcome refused;
+    refused.error = std::make_unique<rpc_error>(error);
+    return answer_of(std::move(id), std::move(refused));
 }
 
 awaitable<outcome> run_request_to_end(std::shared_ptr<running_request> request, awaitable<json::object> work)

@@ -20,8 +20,6 @@
 
 namespace cmcp {
 
-class blocking_pool;
-
 /// A request between its arrival and its end. cancel() is the one way to end it early: for the client's notification,
 /// its disconnect, the end of its session, a task's cancellation and the end of the server.
 class running_request : public canceller, public std::enable_shared_from_this<running_request> {
@@ -68,17 +66,8 @@ struct outcome {
 };
 
 /// The response of a request: its result or its error.
-outgoing answer_of(const json::value& id, const outcome& done);
-outgoing answer_of(const json::value& id, const rpc_error& error);
-
-/// The same in the form that `request.reply` takes; the outcome is used up.
-outgoing answer_at_once(const running_request& request, outcome& done);
-
-/// Whether writing the answer takes so long that it is the pool's work.
-bool is_long_to_write(const running_request& request, const outcome& done);
-
-/// answer_at_once() on the pool, where a large result also ends.
-awaitable<outgoing> answer_by_pool(const running_request& request, outcome done, blocking_pool& pool);
+outgoing answer_of(json::value id, outcome done);
+outgoing answer_of(json::value id, const rpc_error& error);
 
 /// Runs `work` in a coroutine that request->cancel() ends, and returns when it has ended; the awaiting coroutine can go
 /// on then. Exceptions become errors of the outcome, unexpected ones are logged.

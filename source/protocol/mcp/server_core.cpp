@@ -1,8 +1,10 @@
 #include "mcp/server_core.hpp"
 
+#include "async/sized_work.hpp"
 #include "async/task_group.hpp"
 #include "async/turns.hpp"
 #include "audit/sink.hpp"
+#include "jsonrpc/json_size.hpp"
 #include "mcp/call_by_name.hpp"
 #include "mcp/catalogue.hpp"
 #include "mcp/change_hub.hpp"
@@ -21,6 +23,16 @@ namespace cmcp {
 
 namespace {
 
+// A large result ends on the pool as well.
+awaitable<outgoing> serialized_on_pool(outgoing message, std::string principal, blocking_pool& pool)
+{
+    auto write = [own = std::make_shared<outgoing>(std::move(message))] {
+        own->serialize();
+        return std::move(*own);
+    };
+    return pool.run(std::move(principal), std::move(write));
+}
+
 // Runs an admitted request; one that has its outcome already is only answered.
 awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_request> request, outcome done)
 {
@@ -35,12 +47,12 @@ awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_r
         if (done.result) rules.complete(*request, *done.result);
     }
     request->registration.leave();
-    outgoing message;
+    auto message = answer_of(request->id, std::move(done));
     auto* const pool = offered.pool.lock().get();
-    if (pool != nullptr && is_long_to_write(*request, done))
-        message = co_await answer_by_pool(*request, std::move(done), *pool);
-    else
-        message = answer_at_once(*request, done);
+    if (pool != nullptr && !request->reply->takes_values() && jsonrpc::is_larger(message.result, most_on_loop)) {
+        std::string principal = request->who == nullptr ? std::string() : request->who->principal;
+        message = co_await serialized_on_pool(std::move(message), std::move(principal), *pool);
+    }
     co_await request->reply->send(std::move(message));
     request->life.on(request_life::input::sent);
 }

@@ -29,7 +29,7 @@ memory_sink::memory_sink(asio::any_io_executor executor) : arrived_(executor, as
 
 awaitable<bool> memory_sink::send(outgoing message)
 {
-    messages.push_back(parse(message.text));
+    messages.push_back(parse(message.take_text()));
     arrived_.cancel();
     co_return true;
 }

@@ -1,6 +1,6 @@
 #include "mcp/legacy/legacy_channel.hpp"
 
-#include "jsonrpc/message.hpp"
+#include "jsonrpc/rpc_error.hpp"
 #include "mcp/client_capability.hpp"
 
 namespace cmcp {
@@ -94,8 +94,10 @@ awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string met
     auto waiting = std::make_shared<answer>();
     client_request open_request(who_, waiting, abandoned_);
     outgoing message;
-    message.text = jsonrpc::encode_request(open_request.id(), method, params);
     message.what = outgoing::kind::request;
+    message.id = open_request.id();
+    message.method = std::move(method);
+    message.params = std::move(params);
     const bool sent = co_await sink_->send(std::move(message));
     if (!sent) throw rpc_error(rpc_code::internal_error, "the client is gone before it could be asked");
     open_request.sent();
@@ -115,11 +117,10 @@ awaitable<std::optional<json::object>> legacy_channel::ask_until(std::string met
 awaitable<> cancel_client_requests(std::shared_ptr<message_sink> sink, legacy_channel::request_ids ids, std::string why)
 {
     for (const auto id : ids) {
-        json::object params;
-        params["requestId"] = id;
-        params["reason"] = why;
         outgoing message;
-        message.text = jsonrpc::encode_notification("notifications/cancelled", params);
+        message.method = "notifications/cancelled";
+        message.params["requestId"] = id;
+        message.params["reason"] = why;
         co_await sink->send(std::move(message));
     }
 }
