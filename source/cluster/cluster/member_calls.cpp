@@ -182,7 +182,7 @@ member_message member_calls::message_for(const cluster_member& to, const caller&
     return {to, written(said), {}, {}, longest_silence(config_)};
 }
 
-awaitable<json::object> member_calls::call(served_request& request, std::string node, shared_params params)
+awaitable<json::object> member_calls::call(running_request& request, std::string node, shared_params params)
 {
     const auto to = places_.member(node);
     auto message = message_for(to, *request.who, request.is_program);
@@ -228,7 +228,7 @@ awaitable<> fetch_list(std::shared_ptr<member_links> links, member_message messa
     }
 }
 
-json::object params_of_list(const served_request& request)
+json::object params_of_list(const running_request& request)
 {
     json::object params = request.params;
     json::object meta;
@@ -239,20 +239,20 @@ json::object params_of_list(const served_request& request)
 
 }  // namespace
 
-awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(served_request& request)
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_all(running_request& request)
 {
     std::set<std::string> nobody;
     return ask_but(request, std::move(nobody));
 }
 
-awaitable<std::vector<other_nodes::answer>> member_calls::ask_holders(served_request& request)
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_holders(running_request& request)
 {
     auto without = co_await holdings_.without_any(request.who->principal);
     auto answers = co_await ask_but(request, std::move(without));
     co_return answers;
 }
 
-awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(served_request& request,
+awaitable<std::vector<other_nodes::answer>> member_calls::ask_but(running_request& request,
                                                                   std::set<std::string> without)
 {
     auto answers = std::make_shared<std::vector<answer>>();

@@ -38,16 +38,16 @@ public:
     awaitable<std::string> home_of(const caller& who) override;
     std::string known_home_of(const caller& who) const override;
     std::string default_sandbox_of(const caller& who) const override;
-    awaitable<json::object> call(served_request& request, std::string node, shared_params params) override;
+    awaitable<json::object> call(running_request& request, std::string node, shared_params params) override;
     awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
-    awaitable<std::vector<answer>> ask_all(served_request& request) override;
-    awaitable<std::vector<answer>> ask_holders(served_request& request) override;
+    awaitable<std::vector<answer>> ask_all(running_request& request) override;
+    awaitable<std::vector<answer>> ask_holders(running_request& request) override;
     void tell_list_changed(const std::string& list) override { lists_.tell(list); }
     std::shared_ptr<void> observe(const caller& who, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override;
 
 private:
-    awaitable<std::vector<answer>> ask_but(served_request& request, std::set<std::string> without);
+    awaitable<std::vector<answer>> ask_but(running_request& request, std::set<std::string> without);
     bool has_default_of_session(const caller& who) const;
     member_message message_for(const cluster_member& to, const caller& who, bool is_program) const;
 

@@ -62,26 +62,20 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
     return call;
 }
 
-struct refused_call final : running_request {
-    explicit refused_call(const json::object& sent) : arguments_(sent) {}
-    const json::object* arguments() const override { return &arguments_; }
-
-private:
-    const json::object& arguments_;
-};
-
-void note_refusal(const http_request& request, const std::string& name, const json::object& arguments)
+void note_refusal(const http_request& request, const std::string& name, json::object& arguments)
 {
     caller who;
     who.principal = request.principal;
     who.client_info = client_info_of(request);
-    refused_call refused(arguments);
-    refused.who = &who;
-    refused.ids = {request.id, request.client_id(), request.origin};
-    if (request.read_body) refused.digest = request.read_body->digest;
-    refused.method = "tools/call";
-    refused.target = name;
+    json::object params(arguments.storage());
+    params["name"] = name;
+    params["arguments"] = std::move(arguments);
+    jsonrpc::request sent{.id = nullptr, .method = "tools/call", .params = std::move(params)};
+    sent.ids = {request.id, request.client_id(), request.origin};
+    if (request.read_body) sent.digest = request.read_body->digest;
+    running_request refused(std::move(sent), &who);
     record_refusal(refused, rpc_error(rpc_code::invalid_params, "refused before it ran"));
+    arguments = std::move(refused.params.at("arguments").get_object());
 }
 
 // A client that takes JSON gets JSON.

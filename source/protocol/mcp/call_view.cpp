@@ -3,7 +3,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "mcp/call_history.hpp"
 #include "mcp/params.hpp"
-#include "mcp/served_request.hpp"
+#include "mcp/running_request.hpp"
 #include "text/utf8_text.hpp"
 
 namespace cmcp {
@@ -18,20 +18,7 @@ std::string_view said_by(const caller& who, std::string_view member)
     return utf8_prefix(view_of(who.client_info, member), longest_name);
 }
 
-// A tool call is a served_request in either era.
-const served_request& worker_of(const running_request& request)
-{
-    const auto other = request.worker.lock();
-    return static_cast<const served_request&>(other ? *other : request);
-}
-
-void add_arguments(call_view& view, const served_request& work)
-{
-    const auto* arguments = work.params.if_contains("arguments");
-    if (arguments != nullptr && arguments->is_object()) view.first_line = first_line_of(arguments->get_object());
-}
-
-void add_activity(call_view& view, const served_request& work)
+void add_activity(call_view& view, const running_request& work)
 {
     if (!work.context) return;
     const auto& now = work.context->io.activity();
@@ -41,7 +28,8 @@ void add_activity(call_view& view, const served_request& work)
 
 call_view view_of(const running_request& request)
 {
-    const auto& work = worker_of(request);
+    const auto worker = request.worker.lock();
+    const auto& work = worker ? *worker : request;
     call_view view;
     view.id = request.ids.own;
     view.tool = utf8_prefix(request.target, longest_name);
@@ -52,7 +40,7 @@ call_view view_of(const running_request& request)
         view.session = request.who->session_tag;
         view.client = client_name(*request.who);
     }
-    add_arguments(view, work);
+    if (const auto* arguments = work.arguments()) view.first_line = first_line_of(*arguments);
     add_activity(view, work);
     return view;
 }

@@ -5,7 +5,7 @@
 
 namespace cmcp {
 
-awaitable<json::object> era::result_of(std::shared_ptr<served_request> request, const catalogue& offered)
+awaitable<json::object> era::result_of(std::shared_ptr<running_request> request, const catalogue& offered)
 {
     std::string node;
     if (offered.nodes != nullptr) node = co_await node_of(*request, offered);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mcp/served_request.hpp"
+#include "mcp/running_request.hpp"
 
 #include <memory>
 #include <optional>
@@ -17,28 +17,28 @@ class era {
 public:
     virtual ~era() = default;
 
-    virtual std::shared_ptr<served_request> make(jsonrpc::request incoming, const peer& from) const = 0;
+    virtual std::shared_ptr<running_request> make(jsonrpc::request incoming, const peer& from) const = 0;
 
     /// Reads who asks and in which revision, and looks whether the method is served. Throws rpc_error.
-    virtual void check(served_request& request) const = 0;
+    virtual void check(running_request& request) const = 0;
 
     /// The result of a method that is done while the message is taken; nothing for others. Throws rpc_error.
-    virtual std::optional<json::object> at_once(served_request&) { return std::nullopt; }
+    virtual std::optional<json::object> at_once(running_request&) { return std::nullopt; }
 
     /// Makes one attempt of the method. Throws input_required.
-    virtual awaitable<json::object> attempt(served_request& request) = 0;
+    virtual awaitable<json::object> attempt(running_request& request) = 0;
 
     /// Makes one attempt of the method on the node that has what it is about. Throws input_required.
-    virtual awaitable<json::object> attempt_on(served_request& request, std::string node) = 0;
+    virtual awaitable<json::object> attempt_on(running_request& request, std::string node) = 0;
 
     /// Gets the answers to what an attempt asked, for the next one; or returns the result that ends the call instead.
-    virtual awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) = 0;
+    virtual awaitable<std::optional<json::object>> ask(running_request& request, input_required needed) = 0;
 
     /// Adds what each result has.
-    virtual void complete(const served_request&, json::object&) const {}
+    virtual void complete(const running_request&, json::object&) const {}
 
     /// Attempts until there is a result.
-    awaitable<json::object> result_of(std::shared_ptr<served_request> request, const catalogue& offered);
+    awaitable<json::object> result_of(std::shared_ptr<running_request> request, const catalogue& offered);
 };
 
 }  // namespace cmcp

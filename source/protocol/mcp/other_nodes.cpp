@@ -72,7 +72,7 @@ label_map labels_in(const json::object& arguments)
 }
 
 // Of a call without a handle.
-awaitable<std::string> node_of_subject(const served_request& request, const catalogue& offered)
+awaitable<std::string> node_of_subject(const running_request& request, const catalogue& offered)
 {
     const auto* called = offered.tools.find(view_of(request.params, "name"));
     if (called == nullptr) co_return std::string();
@@ -132,7 +132,7 @@ tool_result no_answer(const std::string& node, const node_unreachable& why)
 }
 
 // Whether it is about the caller's default sandbox, and not a file that stays where it is stored.
-bool is_about_default(const served_request& request, const catalogue& offered)
+bool is_about_default(const running_request& request, const catalogue& offered)
 {
     const auto uri = view_of(request.params, "uri");
     if (request.method == "resources/read") return is_of_default(uri) && handle_in(uri).empty();
@@ -146,7 +146,7 @@ bool is_about_default(const served_request& request, const catalogue& offered)
 }
 
 // The handle of the sandbox that the request is about; empty: it is about none.
-std::string subject_of(const served_request& request, const catalogue& offered)
+std::string subject_of(const running_request& request, const catalogue& offered)
 {
     if (is_about_default(request, offered)) return offered.nodes->default_sandbox_of(*request.who);
     std::string_view handle;
@@ -156,7 +156,7 @@ std::string subject_of(const served_request& request, const catalogue& offered)
 }
 
 // Of a request from another node, which may not have heard that the sandbox has gone from here to a third one.
-std::string node_of_passed_on(const served_request& request, const catalogue& offered)
+std::string node_of_passed_on(const running_request& request, const catalogue& offered)
 {
     const auto& nodes = *offered.nodes;
     const auto handle = subject_of(request, offered);
@@ -171,7 +171,7 @@ std::string node_of_passed_on(const served_request& request, const catalogue& of
 namespace {
 
 // Other methods read, or end what may be ended twice.
-bool changes_nothing(const served_request& request, const catalogue& offered)
+bool changes_nothing(const running_request& request, const catalogue& offered)
 {
     if (request.method != "tools/call") return true;
     const auto* called = offered.tools.find(view_of(request.params, "name"));
@@ -180,7 +180,7 @@ bool changes_nothing(const served_request& request, const catalogue& offered)
 
 class movable_call final : public movable_request {
 public:
-    movable_call(const catalogue& offered, served_request& request, json::object params)
+    movable_call(const catalogue& offered, running_request& request, json::object params)
         : nodes_(*offered.nodes),
           request_(request),
           params_(std::make_shared<const json::object>(std::move(params))),
@@ -211,7 +211,7 @@ public:
 
 private:
     other_nodes& nodes_;
-    served_request& request_;
+    running_request& request_;
     other_nodes::shared_params params_;
     std::string handle_;
     bool may_repeat_;
@@ -221,7 +221,7 @@ private:
 
 }  // namespace
 
-awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
+awaitable<json::object> call_elsewhere(const catalogue& offered, running_request& request, std::string node,
                                        json::object params)
 {
     const bool calls_tool = request.method == "tools/call";
@@ -244,7 +244,7 @@ awaitable<json::object> call_elsewhere(const catalogue& offered, served_request&
 namespace {
 
 // Code that names no sandbox means its own.
-bool means_own_sandbox(const served_request& request, const catalogue& offered)
+bool means_own_sandbox(const running_request& request, const catalogue& offered)
 {
     const auto* called = request.method == "tools/call" ? offered.tools.find(view_of(request.params, "name")) : nullptr;
     return called != nullptr && called->definition().about == unnamed_subject::default_sandbox &&
@@ -252,7 +252,7 @@ bool means_own_sandbox(const served_request& request, const catalogue& offered)
 }
 
 // Another server would not know that code asks, so what code may not reach elsewhere is not asked for there.
-bool must_stay_here(const served_request& request, const catalogue& offered)
+bool must_stay_here(const running_request& request, const catalogue& offered)
 {
     const auto* from = request.who->code.get();
     if (from == nullptr) return false;
@@ -262,7 +262,7 @@ bool must_stay_here(const served_request& request, const catalogue& offered)
 
 }  // namespace
 
-awaitable<std::string> node_of(const served_request& request, const catalogue& offered)
+awaitable<std::string> node_of(const running_request& request, const catalogue& offered)
 {
     std::string node;
     if (offered.nodes == nullptr) co_return node;

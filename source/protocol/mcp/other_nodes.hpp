@@ -5,7 +5,7 @@
 #include "jsonrpc/json.hpp"
 #include "mcp/change.hpp"
 #include "mcp/node_trials.hpp"
-#include "mcp/served_request.hpp"
+#include "mcp/running_request.hpp"
 
 #include <functional>
 #include <memory>
@@ -34,7 +34,7 @@ public:
 
     /// The result of the request there, made as one of 2026-07-28 with these params. What it sends before its result
     /// goes to request.reply. Throws rpc_error, that of the answer, and node_unreachable.
-    virtual awaitable<json::object> call(served_request& request, std::string node, shared_params params) = 0;
+    virtual awaitable<json::object> call(running_request& request, std::string node, shared_params params) = 0;
 
     /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
     /// another one; empty: this one. Nothing: none has. Throws node_unreachable.
@@ -67,10 +67,10 @@ public:
         json::object result;  ///< empty: the node does not answer
     };
     /// The same result from each of the others, in the form for programs, for a list that all make together.
-    virtual awaitable<std::vector<answer>> ask_all(served_request& request) = 0;
+    virtual awaitable<std::vector<answer>> ask_all(running_request& request) = 0;
 
     /// The same without those that have no sandboxes, jobs or files of the caller for sure.
-    virtual awaitable<std::vector<answer>> ask_holders(served_request& request) = 0;
+    virtual awaitable<std::vector<answer>> ask_holders(running_request& request) = 0;
 
     /// Tells all others that a list of this server has changed ("tools", "prompts"), because clients may listen there.
     virtual void tell_list_changed(const std::string& list) = 0;
@@ -84,11 +84,11 @@ struct catalogue;
 
 /// The node of what the request is about, by the arguments that `x-mcp-header` marks as handles, by the name of a
 /// sandbox, by the task or by the resource; empty: this one, or none.
-awaitable<std::string> node_of(const served_request& request, const catalogue& offered);
+awaitable<std::string> node_of(const running_request& request, const catalogue& offered);
 
 /// other_nodes::call() with the records of this server, on another node where the sandbox is there from now on. A tool
 /// call that no node answers has a result that says so, because the model is to read it. Throws found_here.
-awaitable<json::object> call_elsewhere(const catalogue& offered, served_request& request, std::string node,
+awaitable<json::object> call_elsewhere(const catalogue& offered, running_request& request, std::string node,
                                        json::object params);
 
 /// The node of `sandbox://HANDLE/…`, or of a file of the default sandbox; empty: as above.

@@ -53,14 +53,14 @@ json::object completion_of(json::array values)
 
 }  // namespace
 
-awaitable<json::object> list_prompts(catalogue& offered, served_request& call)
+awaitable<json::object> list_prompts(catalogue& offered, running_request& call)
 {
     json::array prompts;
     for (const auto& item : offered.prompts) prompts.push_back(describe_prompt(item->definition(), call.who->protocol));
     co_return page_of(std::move(prompts), "prompts", call.params);
 }
 
-awaitable<json::object> get_prompt(catalogue& offered, served_request& call)
+awaitable<json::object> get_prompt(catalogue& offered, running_request& call)
 {
     const auto name = required_string(call.params, "name");
     auto& wanted = known_prompt(offered, name);
@@ -70,7 +70,7 @@ awaitable<json::object> get_prompt(catalogue& offered, served_request& call)
     co_return describe_prompt_result(std::move(result), call.who->protocol);
 }
 
-awaitable<json::object> complete_argument(catalogue& offered, served_request& call)
+awaitable<json::object> complete_argument(catalogue& offered, running_request& call)
 {
     const auto& reference = required_object(call.params, "ref");
     const auto& argument = required_object(call.params, "argument");

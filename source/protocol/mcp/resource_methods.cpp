@@ -13,7 +13,7 @@ void append(json::array& all, json::array some)
 }
 
 // Those of the servers that answer; they send theirs as a whole.
-awaitable<> append_elsewhere(catalogue& offered, served_request& call, json::array& all)
+awaitable<> append_elsewhere(catalogue& offered, running_request& call, json::array& all)
 {
     auto answers = co_await offered.nodes->ask_all(call);
     for (auto& each : answers) {
@@ -32,7 +32,7 @@ void refuse_resource(const std::string& uri, revision protocol)
     throw rpc_error(code, "Resource not found: " + uri.substr(0, 500), json::value(std::move(data)));
 }
 
-awaitable<json::object> list_resources(catalogue& offered, served_request& call)
+awaitable<json::object> list_resources(catalogue& offered, running_request& call)
 {
     json::array all;
     for (const auto& provider : offered.providers) {
@@ -45,14 +45,14 @@ awaitable<json::object> list_resources(catalogue& offered, served_request& call)
     co_return page_of(std::move(described), "resources", call.params);
 }
 
-awaitable<json::object> list_resource_templates(catalogue& offered, served_request& call)
+awaitable<json::object> list_resource_templates(catalogue& offered, running_request& call)
 {
     json::array all;
     for (const auto& provider : offered.providers) append(all, provider->templates());
     co_return page_of(describe_resources(std::move(all), call.who->protocol), "resourceTemplates", call.params);
 }
 
-awaitable<json::object> read_resource(catalogue& offered, served_request& call)
+awaitable<json::object> read_resource(catalogue& offered, running_request& call)
 {
     const auto uri = required_string(call.params, "uri");
     for (const auto& provider : offered.providers) {

@@ -1,6 +1,8 @@
 #include "mcp/running_request.hpp"
 
 #include "log/log.hpp"
+#include "log/request_id.hpp"
+#include "mcp/params.hpp"
 #include "mcp/request_record.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -24,10 +26,31 @@ rpc_error unexpected(const running_request& request, const char* what)
 
 }  // namespace
 
+running_request::running_request(jsonrpc::request incoming, const caller* asks)
+    : ids(std::move(incoming.ids)),
+      method(std::move(incoming.method)),
+      params(std::move(incoming.params)),
+      is_long(incoming.is_long),
+      digest(std::move(incoming.digest)),
+      target(target_of(params)),
+      who(asks),
+      trace(trace_of(meta_of(params)))
+{
+    id = json::value(incoming.id, json::storage_ptr());  // not in the memory of the message
+    if (ids.own.empty()) ids.own = log::next_id('r');
+}
+
 running_request::~running_request()
 {
+    if (is_long && discard) discard(std::move(params));
     registration.leave();
     if (reply) reply->request_ended();
+}
+
+const json::object* running_request::arguments() const
+{
+    const auto* sent = params.if_contains("arguments");
+    return sent != nullptr ? sent->if_object() : nullptr;
 }
 
 void running_request::cancel()

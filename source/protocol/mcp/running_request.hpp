@@ -11,12 +11,16 @@
 #include "mcp/message_sink.hpp"
 #include "mcp/request_life.hpp"
 #include "mcp/request_register.hpp"
+#include "mcp/tool_context.hpp"
 #include "metrics/trace_context.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp {
 
@@ -25,6 +29,7 @@ namespace cmcp {
 class running_request : public canceller, public std::enable_shared_from_this<running_request> {
 public:
     running_request() = default;
+    running_request(jsonrpc::request incoming, const caller* asks);
     ~running_request() override;
 
     void cancel() override;
@@ -34,9 +39,8 @@ public:
     void end_early(const std::string& why);
     const std::string& ended_because() const { return ended_because_; }  ///< empty: end_early() was not called
 
-    /// Of a tool call, as they were sent; null: none.
-    virtual const json::object* arguments() const { return nullptr; }
-    std::string digest;  ///< of them, where it was made off the io thread; empty: not made yet
+    const json::object* arguments() const;  ///< of a tool call, as they were sent; null: none
+    request_io& io() { return context->io; }
 
     std::shared_ptr<void> keeps;          ///< what must live as long as the request
     std::shared_ptr<message_sink> reply;  ///< null: nobody is answered
@@ -45,9 +49,17 @@ public:
     json::value id;
     jsonrpc::request_ids ids;
     std::string method;
-    std::string target;            ///< the tool, prompt or resource that it names; empty: none
-    const caller* who = nullptr;   ///< null where it is not stored
-    call_facts facts;              ///< of a tool call
+    json::object params;   ///< in the memory of the message
+    bool is_long = false;  ///< see jsonrpc::request
+    std::string digest;    ///< of the arguments, where it was made off the io thread; empty: not made yet
+    std::function<void(json::object)> discard;  ///< takes params that are long, where they are let go
+    bool is_program = false;                    ///< see peer
+    bool passed_on = false;                     ///< see peer
+    std::optional<tool_context> context;        ///< for tools and prompts; empty before the method runs
+    std::vector<std::int64_t> abandoned;        ///< ids of requests to the client that it need not answer any more
+    std::string target;                         ///< the tool, prompt or resource that it names; empty: none
+    const caller* who = nullptr;                ///< null where it is not stored
+    call_facts facts;                           ///< of a tool call
     bool may_become_task = false;  ///< the work of a call that another request waits for, as long as it is no task
     std::string task;              ///< the id of the task that the call has become; empty: none
     metrics::trace_parent trace;   ///< what `_meta.traceparent` says

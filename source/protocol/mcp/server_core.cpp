@@ -34,7 +34,7 @@ awaitable<outgoing> serialized_on_pool(outgoing message, std::string principal, 
 }
 
 // Runs an admitted request; one that has its outcome already is only answered.
-awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<served_request> request, outcome done)
+awaitable<> serve(era& rules, const catalogue& offered, std::shared_ptr<running_request> request, outcome done)
 {
     if (request->life.now() != request_life::state::answering) {
         auto work = rules.result_of(request, offered);

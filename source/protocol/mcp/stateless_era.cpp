@@ -112,7 +112,7 @@ json::object result_of_work(outcome ending)
     return std::move(*ending.result);
 }
 
-stateless_request& as_stateless(served_request& request) { return static_cast<stateless_request&>(request); }
+stateless_request& as_stateless(running_request& request) { return static_cast<stateless_request&>(request); }
 
 // The request that waits has given its params to the work, and is to be recorded with its arguments.
 class params_on_loan {
@@ -155,7 +155,7 @@ awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless
 
 }  // namespace
 
-std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
+std::shared_ptr<running_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
 {
     caller who;
     who.principal = from.principal;
@@ -168,7 +168,7 @@ std::shared_ptr<served_request> stateless_era::make(jsonrpc::request incoming, c
     return request;
 }
 
-void stateless_era::check(served_request& request) const
+void stateless_era::check(running_request& request) const
 {
     as_stateless(request).read_meta();
     const auto& method = request.method;
@@ -200,7 +200,7 @@ void stateless_era::prepare(stateless_request& request, std::shared_ptr<message_
                                          std::move(state.tool_state)});
 }
 
-awaitable<json::object> stateless_era::attempt(served_request& served)
+awaitable<json::object> stateless_era::attempt(running_request& served)
 {
     auto& request = as_stateless(served);
     if (!request.context) {
@@ -217,7 +217,7 @@ awaitable<json::object> stateless_era::attempt(served_request& served)
 
 // The node's answer is the client's, whatever it is: a task, or an input request that the client answers with a new
 // call.
-awaitable<json::object> stateless_era::attempt_on(served_request& request, std::string node)
+awaitable<json::object> stateless_era::attempt_on(running_request& request, std::string node)
 {
     return call_elsewhere(offered_, request, std::move(node), request.params);
 }
@@ -250,7 +250,7 @@ json::object stateless_era::task_of(stateless_request& request, const job_record
     return result;
 }
 
-awaitable<std::optional<json::object>> stateless_era::ask(served_request& served, input_required needed)
+awaitable<std::optional<json::object>> stateless_era::ask(running_request& served, input_required needed)
 {
     auto& request = as_stateless(served);
     check_input_requests(request.own, needed.input_requests);
@@ -261,7 +261,7 @@ awaitable<std::optional<json::object>> stateless_era::ask(served_request& served
     co_return std::nullopt;
 }
 
-void stateless_era::complete(const served_request& request, json::object& result) const
+void stateless_era::complete(const running_request& request, json::object& result) const
 {
     if (!result.contains("resultType")) {
         result["resultType"] = "complete";
@@ -272,7 +272,7 @@ void stateless_era::complete(const served_request& request, json::object& result
     add_server_info(result, offered_.identity);
 }
 
-std::shared_ptr<canceller> stateless_era::listen(served_request& served, request_register& requests,
+std::shared_ptr<canceller> stateless_era::listen(running_request& served, request_register& requests,
                                                  task_group& answers, std::shared_ptr<session> from)
 {
     auto& request = as_stateless(served);

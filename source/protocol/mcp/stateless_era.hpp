@@ -24,16 +24,16 @@ public:
     {
     }
 
-    std::shared_ptr<served_request> make(jsonrpc::request incoming, const peer& from) const override;
-    void check(served_request& request) const override;
-    awaitable<json::object> attempt(served_request& request) override;
-    awaitable<json::object> attempt_on(served_request& request, std::string node) override;
-    awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
-    void complete(const served_request& request, json::object& result) const override;
+    std::shared_ptr<running_request> make(jsonrpc::request incoming, const peer& from) const override;
+    void check(running_request& request) const override;
+    awaitable<json::object> attempt(running_request& request) override;
+    awaitable<json::object> attempt_on(running_request& request, std::string node) override;
+    awaitable<std::optional<json::object>> ask(running_request& request, input_required needed) override;
+    void complete(const running_request& request, json::object& result) const override;
 
     /// subscriptions/listen, which waits for hours: nothing of its request stays in memory meanwhile. `answers` sends
     /// the response. Throws rpc_error when the register refuses it.
-    std::shared_ptr<canceller> listen(served_request& request, request_register& requests, task_group& answers,
+    std::shared_ptr<canceller> listen(running_request& request, request_register& requests, task_group& answers,
                                       std::shared_ptr<session> from);
 
 private:

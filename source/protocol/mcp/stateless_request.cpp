@@ -25,13 +25,13 @@ revision supported_revision(const std::string& requested)
 }  // namespace
 
 stateless_request::stateless_request(stateless_request& call)
-    : served_request({.id = call.id,
-                      .method = call.method,
-                      .params = std::move(call.params),
-                      .ids = call.ids,
-                      .is_long = call.is_long,
-                      .digest = call.digest},
-                     &own),
+    : running_request({.id = call.id,
+                       .method = call.method,
+                       .params = std::move(call.params),
+                       .ids = call.ids,
+                       .is_long = call.is_long,
+                       .digest = call.digest},
+                      &own),
       own(call.own),
       log_level(call.log_level)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mcp/modern_channel.hpp"
-#include "mcp/served_request.hpp"
+#include "mcp/running_request.hpp"
 
 #include <optional>
 #include <string>
@@ -9,10 +9,10 @@
 namespace cmcp {
 
 /// A request of 2026-07-28 with what its `_meta` says.
-class stateless_request final : public served_request {
+class stateless_request final : public running_request {
 public:
     stateless_request(jsonrpc::request incoming, caller from)
-        : served_request(std::move(incoming), nullptr), own(std::move(from))
+        : running_request(std::move(incoming), nullptr), own(std::move(from))
     {
     }
 
@@ -27,7 +27,7 @@ public:
     caller own;
     std::optional<revision> spoken;  ///< by the client, whose revision counts for what results look like
     std::optional<log_severity> log_level;
-    std::optional<modern_channel> channel;   ///< what `context` refers to
+    std::optional<modern_channel> channel;  ///< what `context` refers to
 };
 
 }  // namespace cmcp

@@ -43,7 +43,7 @@ tool& known_tool(const catalogue& offered, const std::string& name, bool to_code
 }
 
 // A caller that takes no task is refused by a tool that cannot do without.
-void check_task_use(const tool_definition& definition, served_request& call)
+void check_task_use(const tool_definition& definition, running_request& call)
 {
     if (definition.tasks != task_use::must || call.io().takes_task()) return;
     if (is_modern(call.who->protocol)) require_tasks_extension(*call.who);
@@ -118,7 +118,7 @@ tool_result in_own_memory(tool_result result)
     return own;
 }
 
-awaitable<json::object> described_by_pool(catalogue& offered, served_request& call, blocking_pool& pool,
+awaitable<json::object> described_by_pool(catalogue& offered, running_request& call, blocking_pool& pool,
                                           std::shared_ptr<finishing> result)
 {
     const std::string principal = call.who->principal;
@@ -195,14 +195,14 @@ private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-std::string first_line(const served_request& call)
+std::string first_line(const running_request& call)
 {
-    const auto* arguments = call.params.if_contains("arguments");
-    return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
+    const auto* arguments = call.arguments();
+    return arguments != nullptr ? first_line_of(*arguments) : std::string();
 }
 
 // Programs want the result of the call: they would have to know how to go on.
-bool reads_jobs(const catalogue& offered, const served_request& call)
+bool reads_jobs(const catalogue& offered, const running_request& call)
 {
     constexpr std::string_view reader = "job_poll";
     return !call.is_program && call.who->code == nullptr && offered.tools.find(reader) != nullptr &&
@@ -226,7 +226,7 @@ bool newer(const json::value& one, const json::value& other)
 }
 
 // The rows of all servers that answer, and the names of those that do not.
-awaitable<> gather(catalogue& offered, served_request& call, gathered_list list, tool_result& result)
+awaitable<> gather(catalogue& offered, running_request& call, gathered_list list, tool_result& result)
 {
     const auto answers = co_await offered.nodes->ask_holders(call);
     auto& rows = result.structured[list.member].as_array();
@@ -263,7 +263,7 @@ void leave_out_handle(json::object& described)
     if (handle != nullptr && !handle->as_object().contains("description")) all.erase("sandbox_id");
 }
 
-awaitable<json::object> list_tools(catalogue& offered, served_request& call)
+awaitable<json::object> list_tools(catalogue& offered, running_request& call)
 {
     const auto tools = offered.tools.listed(*call.who);
     const bool with_handles = gets_sandboxes(tools);
@@ -291,7 +291,7 @@ json::object taken_arguments(json::object& params)
 }
 
 // Of a call that its caller's deadline or the server ends, too.
-awaitable<tool_result> result_of(tool& wanted, served_request& call, json::object arguments)
+awaitable<tool_result> result_of(tool& wanted, running_request& call, json::object arguments)
 {
     loop_steps::name(wanted.definition().name.c_str());
     try {
@@ -305,7 +305,7 @@ awaitable<tool_result> result_of(tool& wanted, served_request& call, json::objec
 }
 
 // As far as there is room for it; a large one is made ready on the pool.
-awaitable<json::object> sent_to_caller(catalogue& offered, served_request& call, tool_result result, std::size_t limit)
+awaitable<json::object> sent_to_caller(catalogue& offered, running_request& call, tool_result result, std::size_t limit)
 {
     const auto reader = call.is_program ? result_reader::program : result_reader::model;
     if (auto* const shared = offered.pool.lock().get(); shared != nullptr && is_large(result)) {
@@ -324,14 +324,14 @@ awaitable<json::object> sent_to_caller(catalogue& offered, served_request& call,
 namespace {
 
 // Long arguments are not read for it.
-std::string request_text(const served_request& call)
+std::string request_text(const running_request& call)
 {
     auto digest = call.is_long ? call.digest : jsonrpc::canonical_digest(object_of(call.params, "arguments"));
     return text_of(call.params, "name") + " " + std::move(digest);
 }
 
 // The keys of a program are not those of the caller whose sandbox it runs in.
-named_call named_by(const served_request& call, std::string key)
+named_call named_by(const running_request& call, std::string key)
 {
     named_call named{call.who->principal, std::move(key), request_text(call)};
     if (call.who->code) named.principal += "\n" + call.who->code->sandbox;
@@ -339,7 +339,7 @@ named_call named_by(const served_request& call, std::string key)
 }
 
 // What the call is answered without being run. Nothing: it is to run, and `run` is it.
-awaitable<std::optional<json::object>> begin_named(catalogue& offered, served_request& call,
+awaitable<std::optional<json::object>> begin_named(catalogue& offered, running_request& call,
                                                    const tool_definition& called, std::string sandbox_id,
                                                    named_call named, std::optional<idempotent_calls::running>& run)
 {
@@ -374,7 +374,7 @@ tool_result cut_off_meanwhile()
 
 }  // namespace
 
-awaitable<json::object> call_tool(catalogue& offered, served_request& call)
+awaitable<json::object> call_tool(catalogue& offered, running_request& call)
 {
     auto& facts = call.facts;
     std::optional<named_call> named;

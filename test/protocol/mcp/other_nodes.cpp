@@ -34,7 +34,7 @@ public:
         looked_for.push_back(std::move(handle));
         co_return again;
     }
-    awaitable<json::object> call(served_request& request, std::string node, shared_params params) override
+    awaitable<json::object> call(running_request& request, std::string node, shared_params params) override
     {
         calls.push_back({node, request.method, *params});
         if (unreachable && node == "n2") throw node_unreachable("The server n2 cannot be reached.", why);
@@ -58,8 +58,8 @@ public:
     awaitable<std::string> home_of(const caller& who) override { co_return known_home_of(who); }
     std::string known_home_of(const caller&) const override { return home; }
     std::string default_sandbox_of(const caller&) const override { return default_sandbox; }
-    awaitable<std::vector<answer>> ask_all(served_request&) override { co_return lists; }
-    awaitable<std::vector<answer>> ask_holders(served_request&) override { co_return lists; }
+    awaitable<std::vector<answer>> ask_all(running_request&) override { co_return lists; }
+    awaitable<std::vector<answer>> ask_holders(running_request&) override { co_return lists; }
     void tell_list_changed(const std::string& list) override { changed_lists.push_back(list); }
     std::shared_ptr<void> observe(const caller&, std::string node, const change& what,
                                   std::function<void(json::object params)> heard) override

@@ -103,10 +103,10 @@ legacy_function find_legacy_method(std::string_view name)
     return nullptr;
 }
 
-class legacy_request final : public served_request {
+class legacy_request final : public running_request {
 public:
     legacy_request(jsonrpc::request incoming, std::shared_ptr<session> of)
-        : served_request(std::move(incoming), &of->who), from(std::move(of))
+        : running_request(std::move(incoming), &of->who), from(std::move(of))
     {
     }
     ~legacy_request() override { from->last_used = std::chrono::steady_clock::now(); }
@@ -117,7 +117,7 @@ public:
     bool elsewhere = false;  ///< another node asks, whose call may not wait for the answer
 };
 
-legacy_request& as_legacy(served_request& request) { return static_cast<legacy_request&>(request); }
+legacy_request& as_legacy(running_request& request) { return static_cast<legacy_request&>(request); }
 
 void prepare(legacy_request& request)
 {
@@ -153,13 +153,13 @@ json::object as_before(json::object result)
 
 }  // namespace
 
-std::shared_ptr<served_request> legacy_era::make(jsonrpc::request incoming, const peer& from) const
+std::shared_ptr<running_request> legacy_era::make(jsonrpc::request incoming, const peer& from) const
 {
     from.client->last_used = std::chrono::steady_clock::now();
     return std::make_shared<legacy_request>(std::move(incoming), from.client);
 }
 
-void legacy_era::check(served_request& request) const
+void legacy_era::check(running_request& request) const
 {
     const auto& method = request.method;
     const bool known = method == "initialize" || find_legacy_method(method) || find_shared_method(method);
@@ -170,13 +170,13 @@ void legacy_era::check(served_request& request) const
 }
 
 // Not cancellable (2025-11-25, "Cancellation"), and what a client sends right behind it finds the session initialized.
-std::optional<json::object> legacy_era::at_once(served_request& request)
+std::optional<json::object> legacy_era::at_once(running_request& request)
 {
     if (request.method != "initialize") return std::nullopt;
     return initialize(*as_legacy(request).from, request.params);
 }
 
-awaitable<json::object> legacy_era::attempt(served_request& request)
+awaitable<json::object> legacy_era::attempt(running_request& request)
 {
     auto& legacy = as_legacy(request);
     if (const auto function = find_legacy_method(request.method))
@@ -186,7 +186,7 @@ awaitable<json::object> legacy_era::attempt(served_request& request)
 }
 
 // There it is a request of the stateless era, which asks the client by its result.
-awaitable<json::object> legacy_era::attempt_on(served_request& request, std::string node)
+awaitable<json::object> legacy_era::attempt_on(running_request& request, std::string node)
 {
     auto& legacy = as_legacy(request);
     prepare(legacy);
@@ -204,7 +204,7 @@ awaitable<json::object> legacy_era::attempt_on(served_request& request, std::str
 
 // A tool written for the stateless era asks by throwing; here its requests are sent to the client one by one and the
 // tool is called again with the answers.
-awaitable<std::optional<json::object>> legacy_era::ask(served_request& request, input_required needed)
+awaitable<std::optional<json::object>> legacy_era::ask(running_request& request, input_required needed)
 {
     for (const auto& member : needed.input_requests) {
         const auto& request_to_client = member.value().as_object();

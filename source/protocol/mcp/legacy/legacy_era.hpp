@@ -13,12 +13,12 @@ class legacy_era final : public era {
 public:
     legacy_era(catalogue& offered, change_hub& changes) : offered_(offered), changes_(changes) {}
 
-    std::shared_ptr<served_request> make(jsonrpc::request incoming, const peer& from) const override;
-    void check(served_request& request) const override;
-    std::optional<json::object> at_once(served_request& request) override;
-    awaitable<json::object> attempt(served_request& request) override;
-    awaitable<json::object> attempt_on(served_request& request, std::string node) override;
-    awaitable<std::optional<json::object>> ask(served_request& request, input_required needed) override;
+    std::shared_ptr<running_request> make(jsonrpc::request incoming, const peer& from) const override;
+    void check(running_request& request) const override;
+    std::optional<json::object> at_once(running_request& request) override;
+    awaitable<json::object> attempt(running_request& request) override;
+    awaitable<json::object> attempt_on(running_request& request, std::string node) override;
+    awaitable<std::optional<json::object>> ask(running_request& request, input_required needed) override;
 
     /// As server_core::state_of() and take_up().
     static json::object state_of(const session& who);
