@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto state = parser.put_header(bytes.substr(whole.begin(), whole.size() - whole.begin()), request);
     if (state != request_parser::state::more && state != request_parser::state::done) return 0;
     if (!parser.limit_body(1000)) return 0;
-    if (!guard.check(request)) check_admitted(request);
+    if (!guard.admit(request)) check_admitted(request);
     request.parameter("sessionId");
     if (state == request_parser::state::more) feed(parser, bytes.substr(whole.size()));
     return 0;

@@ -5,9 +5,9 @@
 #include "config/settings.hpp"
 #include "entrances/housekeeping.hpp"
 #include "entrances/side_entrance.hpp"
-#include "http/authenticator.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
+#include "http/request_guard.hpp"
 #include "http/websocket.hpp"
 #include "identity/gatekeeper.hpp"
 #include "log/log.hpp"
@@ -92,8 +92,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
           is_ready(ready),
           logins(io.get_executor(), config, more.issuers),
           browsers(config),
-          by_header(logins, &browsers),
-          guard(config, by_header),
+          guard(config, logins, &browsers),
           listens(io, std::move(address)),
           sessions(io.get_executor(), config, std::make_shared<memory_budget>(config.memory_limit_bytes), more.sessions,
                    handle_maker(more.node), more.sessions_file),
@@ -116,7 +115,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         if (!config.auth_issuers.empty()) add_metadata_routes(routes, config);
         add_tool_routes(routes, core, config);
         if (more.logins.find_key) logins.share(more.logins);
-        if (more.routes) more.routes(routes, {by_header, sockets});
+        if (more.routes) more.routes(routes, {guard, sockets});
         add_openapi_route(routes, core.tools());
         add_docs_route(routes);
         add_health_routes(routes, ready, [this] { return details(); });
@@ -125,8 +124,8 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                           {update_of_figures(), [this](const http_request& by) { return sees_principals(by); }});
         const bool admits_nameless = config.callers_have_names() || listens.address().is_local();
         if (more.administration != nullptr) {
-            add_administration(routes, &by_header, admits_nameless);
-            add_ui_routes(routes, {config, by_header, browsers, more.issuers, admits_nameless, more.members});
+            add_administration(routes, &guard, admits_nameless);
+            add_ui_routes(routes, {config, guard, browsers, more.issuers, admits_nameless, more.members});
         }
         observe();
         core.refuse_while([seen = delay, most = config.shed_delay] { return overload_of(seen->now(), most); });
@@ -150,7 +149,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                         [=, this] { return number(sessions.budget()->limit()); });
     }
 
-    admin_pages_ptr pages_of_admin(const authenticator* judges, bool admits_nameless)
+    admin_pages_ptr pages_of_admin(const request_guard* judges, bool admits_nameless)
     {
         return std::make_shared<admin_pages>(admin_pages{config,
                                                          *more.administration,
@@ -162,7 +161,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
                                                          {more.node, more.members}});
     }
 
-    void add_administration(router& to, const authenticator* judges, bool admits_nameless)
+    void add_administration(router& to, const request_guard* judges, bool admits_nameless)
     {
         const auto pages = pages_of_admin(judges, admits_nameless);
         add_key_routes(to, config);
@@ -249,7 +248,6 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     admin_streams streams;
     gatekeeper logins;
     browser_logins browsers;
-    authenticator by_header;
     request_guard guard;
     websocket_register sockets;
     router routes;

@@ -23,7 +23,7 @@ struct settings;
 
 /// What routes of other districts have of the HTTP side.
 struct route_means {
-    const authenticator& logins;
+    const request_guard& logins;
     websocket_register& sockets;
 };
 

@@ -58,8 +58,7 @@ entrance_rules rules_for_members(const settings& config)
 side_entrance::side_entrance(asio::io_context& io, bound_address place, entrance_rules by, gatekeeper& logins,
                              std::shared_ptr<memory_budget> memory)
     : rules(std::move(by)),
-      by_way(logins, rules.by_way),
-      guard(rules.config, by_way),
+      guard(rules.config, logins, rules.by_way),
       listens(io, std::move(place)),
       context(rules.config, guard, routes, std::make_shared<deadline_wheel>(io.get_executor()), std::move(memory)),
       connections(io.get_executor())

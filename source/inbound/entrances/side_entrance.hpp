@@ -3,7 +3,6 @@
 #include "async/memory_budget.hpp"
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
 #include "http/connection.hpp"
 #include "http/listener.hpp"
 #include "http/request_guard.hpp"
@@ -19,7 +18,7 @@ namespace cmcp {
 /// The callers that come in beside the server's main address, and how.
 struct entrance_rules {
     settings config;               ///< of the server, as it counts here
-    authenticator::way_in by_way;  ///< the login of a request, which needs no credentials
+    request_guard::way_in by_way;  ///< the login of a request, which needs no credentials
     bool of_members = false;       ///< the owners of certificates say for whom they ask
 };
 
@@ -42,7 +41,6 @@ struct side_entrance {
     void stop();
 
     entrance_rules rules;
-    authenticator by_way;
     request_guard guard;
     router routes;  ///< empty at first
     listener listens;

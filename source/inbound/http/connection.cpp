@@ -219,7 +219,7 @@ void connection_context::settle_logs()
 void connection_context::note_refused_login(const http_request& request, std::string_view sentence)
 {
     constexpr std::size_t longest_path = 200;
-    const auto reason = authenticator::problem(request, sentence);
+    const auto reason = problem_of_login(request, sentence);
     record_refused_login(request, reason);
     if (!refused_logins.may_write()) return;
     log::warning("login_refused", {{"request", request.id},

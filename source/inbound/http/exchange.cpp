@@ -61,7 +61,7 @@ std::string exchange::head(int status, const fields& extra, std::string_view typ
 // Browsers are told by this server, whoever has made the answer.
 void exchange::append_of_server(std::string& head) const
 {
-    guard_.share_with_origin(request_, head);
+    guard_.names().share_with_origin(request_, head);
     if (peer_.is_secure() && !is_of_this_machine(request_)) append_field(head, "Strict-Transport-Security", hsts);
 }
 
@@ -93,7 +93,7 @@ awaitable<bool> exchange::begin_stream(std::string_view content_type, fields ext
     co_return sent;
 }
 
-bool exchange::has_own_token() const { return guard_.logins().brings_own(request_); }
+bool exchange::has_own_token() const { return guard_.brings_own(request_); }
 
 void exchange::go_on_with(awaitable<bool> rest)
 {

@@ -1,258 +1,250 @@
 #include "http/request_guard.hpp"
-#include "config/http_settings.hpp"
-#include "http/relayed_fields.hpp"
+
+#include "config/settings.hpp"
+#include "http/challenge.hpp"
+#include "http/endpoint_address.hpp"
 #include "http/route.hpp"
+#include "http/signed_link.hpp"
+#include "metrics/registry.hpp"
 #include "text/ascii.hpp"
-#include "text/url_origin.hpp"
+#include "text/encodings.hpp"
+#include "text/signature.hpp"
 #include "text/words.hpp"
+#include "tls/client_certificate.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace cmcp {
 
 namespace {
 
-// "name", "name:port" or "[v6]:port" without the port, as written; nothing for any other text.
-std::optional<std::string_view> without_port(std::string_view host)
+void count_refused_login(std::string_view reason)
 {
-    auto end = host.empty() || host.front() != '[' ? host.find(':') : host.find(']');
-    if (!host.empty() && host.front() == '[') {
-        if (end == std::string_view::npos) return std::nullopt;
-        ++end;
-    }
-    auto name = host.substr(0, end);
-    auto rest = host.substr(name.size());
-    if (name.empty() || (!rest.empty() && (rest.front() != ':' || !all_digits(rest.substr(1))))) return std::nullopt;
-    return name;
+    static auto& refusals = metrics::all().counters("cmcp_logins_refused_total",
+                                                    "Requests without usable credentials, by reason.", {"reason"});
+    refusals.at({reason}).add();
 }
 
-bool is_loopback_name(std::string_view name)
+bool is_open(const http_request& request)
 {
-    return equal_ignoring_case(name, "localhost") || name == "127.0.0.1" || name == "[::1]";
+    return is_probe(request) || (request.target != nullptr && request.target->access == route_access::open);
 }
 
-// A browser leaves out the port that the scheme has anyway.
-bool same_port(std::string_view one, std::string_view other, std::string_view scheme)
+// The client has proved by its certificate who it is; a token that comes along counts instead.
+bool brings_named_certificate(const http_request& request)
 {
-    const std::string_view usual = equal_ignoring_case(scheme, "https") ? ":443" : ":80";
-    const auto port = [usual](std::string_view host) {
-        const auto rest = host.substr(without_port(host).value_or(host).size());
-        return rest.size() > 1 ? rest : usual;
-    };
-    return port(one) == port(other);
+    return request.certificate && !request.certificate->name.empty() && request.count("authorization") == 0;
 }
 
-std::string_view host_of(std::string_view origin)
+// A page cannot set fields of the request for a WebSocket, but name protocols.
+std::string_view forgery_proof(const http_request& request)
 {
-    const auto authority = origin.substr(origin.find("://") + 3);
-    return without_port(authority).value_or(authority);
+    if (const auto field = request.header("x-csrf-token")) return *field;
+    constexpr std::string_view mark = "cmcp.csrf.";
+    for (const auto part : split(request.header("sec-websocket-protocol").value_or(""), ','))
+        if (const auto protocol = trimmed(part); protocol.starts_with(mark)) return protocol.substr(mark.size());
+    return {};
 }
 
-// The origin stands in a sentence that people read, so only an ordinary one is repeated.
-std::string origin_refusal(std::string_view origin)
+// A token that comes along counts, so that programs may go on with a link whose time is over.
+bool takes_signature(const http_request& request)
 {
-    constexpr std::size_t longest = 200;
-    const auto plain = [](char c) {
-        return all_digits({&c, 1}) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
-               std::string_view(".:-[]/").find(c) != std::string_view::npos;
-    };
-    const bool address = origin.find("://") != std::string_view::npos && origin.size() <= longest &&
-                         std::all_of(origin.begin(), origin.end(), plain);
-    const std::string name(origin);
-    if (!address) return "Requests from this Origin are refused; add it to MCP_ALLOWED_ORIGINS if it is yours.";
-    return "Requests from pages of " + name + " are refused; add " + name + " to MCP_ALLOWED_ORIGINS if it is yours.";
-}
-
-// In HTTP/1.0 a balancer sends no Host (RFC 9112 section 3.2 asks for one from HTTP/1.1 on).
-bool may_lack_host(const http_request& request)
-{
-    return request.version == 10 && request.count("host") == 0 && is_probe(request);
-}
-
-bool is_json(std::string_view content_type)
-{
-    auto type = content_type.substr(0, content_type.find(';'));
-    while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-    return equal_ignoring_case(type, "application/json");
-}
-
-constexpr std::string_view usual_fields =
-    "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, x-request-id, "
-    "last-event-id, range, if-range, if-none-match, dpop, traceparent, tracestate, baggage, idempotency-key";
-
-// RFC 9110 section 5.6.2.
-bool is_field_name(std::string_view name)
-{
-    const auto fits = [](char c) {
-        return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || all_digits({&c, 1}) ||
-               std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-    };
-    return !name.empty() && std::all_of(name.begin(), name.end(), fits);
-}
-
-// A page that may call at all may send whatever its libraries add: x-requested-with, cache-control, headers of traces,
-// and Mcp-Param-*, whose names are those of the tools' arguments.
-std::string fields_for_pages(std::string_view requested)
-{
-    std::string out(usual_fields);
-    for (const auto part : split(requested, ','))
-        if (const auto name = trimmed(part); is_field_name(name) && !lists_token(usual_fields, name))
-            out.append(", ").append(name);
-    return out;
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    return reads && request.target != nullptr && request.target->signed_links && bears_signature(request) &&
+           request.count("authorization") == 0;
 }
 
 }  // namespace
 
-// Fetch Metadata: Sec-Fetch-Site.
-bool from_another_page(const http_request& request)
+// A page of this server's own; a header that comes along counts in its place.
+const browser_logins::entry* request_guard::browser_of(const http_request& request) const
 {
-    const auto is = [&request](std::string_view name, std::string_view value) {
-        return request.header(name).value_or("") == value;
-    };
-    // A value that is not known here is not this page's own.
-    if (request.count("sec-fetch-site") == 0 || is("sec-fetch-site", "same-origin") || is("sec-fetch-site", "none"))
-        return false;
-    const bool link =
-        is("sec-fetch-mode", "navigate") && (is("sec-fetch-dest", "document") || is("sec-fetch-dest", ""));
-    return !link || (request.method != "GET" && request.method != "HEAD");
+    const bool may = browsers_ != nullptr && request.target != nullptr && request.target->by_browser;
+    return may && request.count("authorization") == 0 ? browsers_->find(request) : nullptr;
 }
 
-request_guard::request_guard(const http_settings& config, const authenticator& logins)
-    : config_(config), logins_(logins), public_origin_(lower_case(origin_of(config.public_url)))
+// Clients of Jupyter send "Authorization: token …" as well, and in the query where they cannot choose the header.
+request_guard::authorization request_guard::authorization_of(const http_request& request) const
 {
+    if (const auto* browser = browser_of(request)) return {"bearer", {}, browser->token};
+    const bool jupyter = request.target != nullptr && request.target->jupyter;
+    if (request.count("authorization") == 0 && jupyter)
+        if (auto token = request.parameter("token")) return {"bearer", {}, std::move(*token)};
+    if (request.count("authorization") != 1) return {};
+    const auto field = *request.header("authorization");
+    const auto blank = std::min(field.find(' '), field.size());
+    auto scheme = lower_case(field.substr(0, blank));
+    if (jupyter && scheme == "token") scheme = "bearer";
+    if (scheme != "bearer" && scheme != "dpop") return {};
+    return {std::move(scheme), trimmed(field.substr(blank))};
 }
 
-std::optional<http_reply> request_guard::check(http_request& request) const
+credentials request_guard::credentials_of(const http_request& request, const authorization& brought) const
 {
-    if (auto refused = check_framing(request)) return refused;
-    if (auto refused = check_source(request)) return refused;
+    credentials of;
+    of.scheme = brought.scheme;
+    of.token = brought.token();
+    of.digests = request.digests;
+    of.peer = request.address;
+    if (request.certificate) of.certificate = request.certificate->thumbprint;
+    if (brought.scheme != "dpop" || request.count("dpop") != 1) return of;
+    of.proof.proof = *request.header("dpop");
+    of.proof.method = request.method;
+    of.proof.addresses = {address_used(request, logins_.config()) + request.path};
+    return of;
+}
+
+// A browser sends the cookie whoever made the request; only the server's own page knows the other text.
+std::optional<http_reply> request_guard::refuse_forgery(const http_request& request) const
+{
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (reads && request.count("upgrade") == 0) return std::nullopt;
+    const auto* browser = browser_of(request);
+    if (browser == nullptr || same_secret(forgery_proof(request), browser->csrf)) return std::nullopt;
+    count_refused_login("forgery");
+    return error_reply(403,
+                       "A request with the cookie of /ui needs the header X-CSRF-Token, as GET /ui/session says it.");
+}
+
+awaitable<admission> request_guard::judge(const http_request& request, std::string token) const
+{
+    const authorization brought{"bearer", {}, std::move(token)};
+    auto judged = logins_.judge(credentials_of(request, brought));
+    if (!judged.later) co_return judged;
+    auto sent = credentials_of(request, brought);
+    co_await logins_.ask(std::move(sent));
+    co_return logins_.judge(credentials_of(request, brought));
+}
+
+std::optional<http_reply> request_guard::admit(http_request& request) const
+{
+    if (auto refused = refuse_framing(request)) return refused;
+    if (auto refused = names_.refuse_source(request)) return refused;
     if (request.target != nullptr && request.target->relays) return std::nullopt;
     if (request.method == "OPTIONS") return preflight(request);
-    if (auto refused = logins_.check(request)) return refused;
-    return check_media(request);
+    if (auto refused = refuse_caller(request)) return refused;
+    return refuse_media(request);
 }
 
-std::optional<http_reply> request_guard::check_framing(const http_request& request) const
+std::optional<http_reply> request_guard::refuse_caller(http_request& request) const
 {
-    auto bad = [](int status, std::string_view sentence) {
-        auto reply = error_reply(status, sentence);
-        reply.close = true;
-        return reply;
-    };
-    if (request.method == "CONNECT" || request.method == "TRACE") {
-        auto reply = method_not_allowed("GET, POST, DELETE, OPTIONS");
-        reply.close = true;
-        return reply;
+    request.login_pending = false;
+    if (is_open(request)) return std::nullopt;
+    if (by_way_.login) return admit_by_way(request);
+    const bool certified = brings_named_certificate(request);
+    const bool by_link = logins_.config().callers_have_names() && takes_signature(request);
+    if (by_link) {
+        auto refused = admit_by_link(request);
+        if (!refused || !certified) return refused;
     }
-    if (request.path.empty() || request.path.front() != '/')
-        return bad(400, "The request target must be a path that begins with '/', or an http address of this server.");
-    if (request.count("host") != 1 && !may_lack_host(request))
-        return bad(400, "A request must have exactly one Host header.");
-    if (request.count("content-length") > 1) return bad(400, "A request must not have two Content-Length headers.");
-    auto length = request.header("content-length");
-    auto coding = request.header("transfer-encoding");
-    if (length && !all_digits(*length)) return bad(400, "Content-Length must be one decimal number.");
-    if (length && coding) return bad(400, "Send either Content-Length or Transfer-Encoding, not both.");
-    if (request.count("transfer-encoding") > 1 || (coding && !equal_ignoring_case(*coding, "chunked")))
-        return bad(400, "Transfer-Encoding must be 'chunked' and nothing else.");
-    if (coding && request.version == 10) return bad(400, "HTTP/1.0 has no Transfer-Encoding.");
-    auto expected = request.header("expect");
-    if (expected && !equal_ignoring_case(*expected, "100-continue"))
-        return bad(417, "The only expectation that is met is 100-continue.");
-    return std::nullopt;
-}
-
-std::optional<http_reply> request_guard::check_source(const http_request& request) const
-{
-    if (request.target != nullptr && request.target->host && request.target->host(request.header("host").value_or("")))
+    if (certified) return let_in(request, logins_.by_certificate(request.certificate->name));
+    if (auto forged = refuse_forgery(request)) return forged;
+    const auto brought = authorization_of(request);
+    auto judged = logins_.judge(credentials_of(request, brought));
+    request.login_pending = judged.later;
+    const bool is_stranger = !judged.who && brought.scheme.empty() && request.count("authorization") == 0;
+    if (is_stranger && request.target != nullptr && request.target->by_strangers) {
+        request.login_pending = false;
         return std::nullopt;
-    if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
-        return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
-    if (request.target != nullptr && request.target->relays) return std::nullopt;
-    const auto origin = request.header("origin");
-    if (request.count("origin") > 1 || (origin && !origin_allowed(*origin, request.header("host").value_or(""))))
-        return error_reply(403, origin_refusal(*origin));
-    if (!origin && from_another_page(request))
-        return error_reply(403,
-                           "A web page of another site or port loads this, which is refused; a page whose origin is in "
-                           "MCP_ALLOWED_ORIGINS may use fetch() with CORS.");
-    return std::nullopt;
+    }
+    if (!judged.who) return refuse(request, judged);
+    return let_in(request, std::move(judged.who));
 }
 
-std::optional<http_reply> request_guard::check_media(const http_request& request) const
+std::optional<http_reply> request_guard::admit_by_way(http_request& request) const
 {
-    auto coding = request.header("content-encoding");
-    if (coding && !equal_ignoring_case(*coding, "identity"))
-        return error_reply(415, "Send the body without Content-Encoding.");
-    if (request.method != "POST") return std::nullopt;
-    const auto body = request.target == nullptr ? route_body::json : request.target->body;
-    if (body == route_body::none || body == route_body::any || body == route_body::streamed) return std::nullopt;
-    const bool has_body = request.header("transfer-encoding") || request.header("content-length").value_or("0") != "0";
-    if (!has_body && body == route_body::optional_json) return std::nullopt;
-    if (request.count("content-type") != 1 || !is_json(*request.header("content-type")))
-        return error_reply(415, "Send the body with Content-Type: application/json.");
-    return std::nullopt;
+    auto who = by_way_.login(request);
+    if (who) return let_in(request, std::move(who));
+    count_refused_login(by_way_.name);
+    return error_reply(403, by_way_.refusal);
 }
 
-http_reply request_guard::preflight(const http_request& request) const
+awaitable<> request_guard::ask_about_caller(http_request& request) const
 {
-    http_reply reply;
-    reply.status = 204;
-    reply.with("Allow", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
-    if (!request.header("origin")) return reply;
-    reply.with("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS");
-    reply.with("Access-Control-Allow-Headers",
-               fields_for_pages(request.header("access-control-request-headers").value_or("")));
-    reply.with("Access-Control-Max-Age", "600");
-    return reply;
+    const auto brought = authorization_of(request);
+    auto sent = credentials_of(request, brought);
+    co_await logins_.ask(std::move(sent));
 }
 
-void request_guard::share_with_origin(const http_request& request, std::string& lines) const
+awaitable<std::optional<http_reply>> request_guard::admit_when_known(http_request& request) const
 {
-    auto origin = request.header("origin");
-    if (!origin || !origin_allowed(*origin, request.header("host").value_or(""))) return;
-    append_field(lines, "Access-Control-Allow-Origin", *origin);
-    append_field(lines, "Access-Control-Expose-Headers",
-                 "Mcp-Session-Id, X-Request-Id, WWW-Authenticate, Content-Disposition, Content-Range, ETag");
-    append_field(lines, "Vary", "Origin");
+    co_await ask_about_caller(request);
+    co_return admit(request);
 }
 
-bool request_guard::host_allowed(std::string_view host) const
+// A proof of DPoP is good once, so it is not judged again. A member of the cluster ends what it has passed on.
+awaitable<bool> request_guard::still_admits(http_request& request) const
 {
-    const auto& allowed = config_.allowed_hosts;
-    return without_port(host) && (is_own_host(host) || std::find(allowed.begin(), allowed.end(), "*") != allowed.end());
+    if (request.member) co_return true;
+    if (authorization_of(request).scheme == "dpop") co_return true;
+    auto refused = refuse_caller(request);
+    if (request.login_pending) {
+        co_await ask_about_caller(request);
+        refused = refuse_caller(request);
+    }
+    co_return !refused || refused->status == 503;
 }
 
-bool request_guard::is_own_host(std::string_view host) const
+std::optional<http_reply> request_guard::let_in(http_request& request, login_ptr who) const
 {
-    auto name = without_port(host);
-    if (!name) return false;
-    if (is_loopback_name(*name)) return true;
-    if (!public_origin_.empty() && equal_ignoring_case(*name, host_of(public_origin_))) return true;
-    // A wildcard address to listen on is no name that a client has reason to use.
-    bool wildcard = config_.host == "0.0.0.0" || config_.host == "::";
-    const bool bracketed = name->starts_with('[');
-    const auto bare = bracketed ? name->substr(1, name->size() - 2) : *name;
-    if (!wildcard && equal_ignoring_case(bare, config_.host)) return true;
-    auto fits = [&](const std::string& allowed) {
-        return equal_ignoring_case(allowed, *name) || equal_ignoring_case(allowed, host);
-    };
-    return std::any_of(config_.allowed_hosts.begin(), config_.allowed_hosts.end(), fits);
+    request.principal = who->principal;
+    request.who = std::move(who);
+    const auto needed = request.target == nullptr ? scope_set() : request.target->needs;
+    return refuse_scopes(request, logins_.config(), needed);
 }
 
-bool request_guard::origin_allowed(std::string_view origin, std::string_view host) const
+http_reply request_guard::refuse(const http_request& request, const admission& refused) const
 {
-    auto fits = [&](const std::string& allowed) { return allowed == "*" || equal_ignoring_case(allowed, origin); };
-    if (std::any_of(config_.allowed_origins.begin(), config_.allowed_origins.end(), fits)) return true;
-    if (!public_origin_.empty() && equal_ignoring_case(origin, public_origin_)) return is_own_host(host);
-    const auto scheme = origin.substr(0, origin.find("://"));
-    if (scheme.size() == origin.size()) return false;
-    if (!equal_ignoring_case(scheme, "http") && !equal_ignoring_case(scheme, "https")) return false;
-    const auto authority = origin.substr(scheme.size() + 3);
-    // A page that rebinds its name to this address has a Host and an origin that agree, and neither is known here.
-    if (!is_own_host(authority) || !is_own_host(host) || !same_port(authority, host, scheme)) return false;
-    const auto name = *without_port(authority), called = *without_port(host);
-    return equal_ignoring_case(name, called) || (is_loopback_name(name) && is_loopback_name(called));
+    // Browsers ask for /favicon.ico and clients for metadata: where nothing is, no credentials are missing.
+    const bool only_looks = request.target == nullptr && request.count("authorization") == 0;
+    if (!refused.later && !only_looks) count_refused_login(refused.reason);
+    return refusal_of_login(request, logins_, refused);
+}
+
+std::optional<http_reply> request_guard::admit_by_link(http_request& request) const
+{
+    const auto& config = logins_.config();
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    const auto owner = owner_of_link(request);
+    const auto is_signed = [&](std::string_view name) { return is_signed_for(request, name, config.link_key, now); };
+    if (owner && is_signed(*owner)) return let_in(request, logins_.by_link(*owner));
+    for (const auto& [name, secret] : config.auth_tokens)
+        if (is_signed(name)) return let_in(request, logins_.by_link(name));
+    count_refused_login("link");
+    return error_reply(403,
+                       "This link has ended, or is not as the server made it; a tool that names the file, such as "
+                       "download_file_from_sandbox, gives a new one.");
+}
+
+bool request_guard::brings_own(const http_request& request) const
+{
+    for (const auto& [name, value] : request.fields)
+        if (name == "authorization" && holds_own(value)) return true;
+    return false;
+}
+
+// In whatever scheme it stands: a program that gets it could use it in the right one.
+bool request_guard::holds_own(std::string_view field) const
+{
+    const auto blank = std::min(field.find(' '), field.size());
+    const auto credentials = trimmed(blank < field.size() ? field.substr(blank) : field);
+    if (lower_case(field.substr(0, blank)) != "basic") return logins_.owns(credentials);
+    const auto pair = decode_content(credentials);
+    const std::string_view whole = pair.bytes;
+    const auto colon = std::min(whole.find(':'), whole.size());
+    return logins_.owns(whole.substr(0, colon)) || logins_.owns(whole.substr(std::min(colon + 1, whole.size())));
+}
+
+std::string_view problem_of_login(const http_request& request, std::string_view sentence)
+{
+    if (request.count("authorization") == 0)
+        return request.header("cookie").value_or("").find("cmcp-login-") == std::string_view::npos
+                   ? "no token"
+                   : "no login any more";
+    const auto scheme =
+        lower_case(request.header("authorization")->substr(0, request.header("authorization")->find(' ')));
+    return scheme == "bearer" || scheme == "dpop" ? sentence : "no bearer token";
 }
 
 }  // namespace cmcp

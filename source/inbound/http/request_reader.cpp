@@ -94,11 +94,9 @@ awaitable<request_reader::outcome> request_reader::next(http_request& into, http
     const bool streams = into.target != nullptr && into.target->body == route_body::streamed;
     if (!streams && !parser.limit_body(most_of_body(into))) co_return refuse(refusal, parser_state::too_large, parser);
 
-    auto refused = refuse_by_header(into);
-    if (into.login_pending) {
-        co_await guard_.logins().settle(into);
-        refused = refuse_by_header(into);
-    }
+    auto refused = guard_.admit(into);
+    if (into.login_pending) refused = co_await guard_.admit_when_known(into);
+    if (auto nothing = refuse_where_nothing_is(into, refused)) refused = std::move(nothing);
     const auto memory = budget_.of(into.principal);
     if (!refused && memory->exhausted() && progress == parser_state::more && parser.announced() > small_body)
         refused = memory_short(*memory);
@@ -150,12 +148,11 @@ void request_reader::note_client(http_request& into)
 }
 
 // Neither a token nor another media type helps where there is nothing, so 404 and 405 come first.
-std::optional<http_reply> request_reader::refuse_by_header(http_request& request) const
+std::optional<http_reply> request_reader::refuse_where_nothing_is(const http_request& request,
+                                                                  const std::optional<http_reply>& refused) const
 {
-    auto refused = guard_.check(request);
     const bool may_be_nothing = !refused || refused->status == 401 || refused->status == 415;
-    auto nothing = may_be_nothing ? routes_.refuse(request) : std::nullopt;
-    return nothing ? nothing : refused;
+    return may_be_nothing ? routes_.refuse(request) : std::nullopt;
 }
 
 awaitable<bool> request_reader::wait()

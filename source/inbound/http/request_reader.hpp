@@ -57,7 +57,8 @@ public:
 private:
     std::size_t most_of_body(const http_request& request) const;
     void note_client(http_request& into);
-    std::optional<http_reply> refuse_by_header(http_request& request) const;
+    std::optional<http_reply> refuse_where_nothing_is(const http_request& request,
+                                                      const std::optional<http_reply>& refused) const;
     awaitable<outcome> read_header(raw_header& header, raw_header::verdict verdict, http_reply& refusal);
     request_parser::state take_body(request_parser& parser);
     awaitable<outcome> read_body(request_parser& parser, request_parser::state progress, memory_budget::part& memory,

@@ -3,7 +3,7 @@
 #include "administration/admin_events.hpp"
 #include "administration/admin_gateway.hpp"
 #include "administration/admin_nodes.hpp"
-#include "http/authenticator.hpp"
+#include "http/request_guard.hpp"
 #include "http/router.hpp"
 #include "transport/session_store.hpp"
 
@@ -21,7 +21,7 @@ struct http_settings;
 struct admin_pages {
     const http_settings& config;
     admin_gateway& server;
-    const authenticator* logins;  ///< judge again while a stream lasts; null: nobody has to log in
+    const request_guard* logins;  ///< judge again while a stream lasts; null: nobody has to log in
     session_store& sessions;
     admin_streams& streams;
     std::function<std::size_t()> connections;

@@ -1,4 +1,4 @@
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "rest/rest_routes.hpp"

@@ -4,7 +4,7 @@
 #include "async/canceller.hpp"
 #include "async/sized_work.hpp"
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/absent.hpp"

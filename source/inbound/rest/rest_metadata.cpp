@@ -1,5 +1,5 @@
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/endpoint_address.hpp"
 #include "identity/jose.hpp"
 #include "jsonrpc/write_json.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "http/authenticator.hpp"
+#include "http/request_guard.hpp"
 #include "http/router.hpp"
 #include "identity/document_fetch.hpp"
 #include "mcp/server_core.hpp"
@@ -36,7 +36,7 @@ void add_key_routes(router& routes, const server_settings& config);
 /// shares a file.
 struct ui_sources {
     const settings& config;
-    authenticator& logins;
+    request_guard& logins;
     browser_logins& browsers;
     document_fetch issuers;             ///< reaches them
     bool admits_nameless = false;       ///< as admin_pages

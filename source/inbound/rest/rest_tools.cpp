@@ -1,5 +1,5 @@
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "mcp/arguments/lenient_arguments.hpp"
 #include "rest/rest_call.hpp"
 #include "rest/rest_routes.hpp"

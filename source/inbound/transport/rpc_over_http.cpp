@@ -1,7 +1,7 @@
 #include "transport/rpc_over_http.hpp"
 
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/endpoint_address.hpp"
 #include "http/long_body.hpp"
 #include "jsonrpc/message.hpp"

@@ -33,7 +33,7 @@ std::vector<unique_fd> only(unique_fd socket)
     return sockets;
 }
 
-authenticator::way_in by_ticket(tool_rights& rights, const std::string& sandbox)
+request_guard::way_in by_ticket(tool_rights& rights, const std::string& sandbox)
 {
     const auto login = [&rights, sandbox](const http_request& request) -> login_ptr {
         constexpr std::string_view scheme = "Bearer ";
@@ -74,8 +74,7 @@ struct code_entrance::shared {
 struct code_entrance::door : std::enable_shared_from_this<door> {
     door(std::shared_ptr<shared> of, const std::string& sandbox, unique_fd socket)
         : all(std::move(of)),
-          by_way(all->logins, by_ticket(all->rights, sandbox)),
-          guard(all->config, by_way),
+          guard(all->config, all->logins, by_ticket(all->rights, sandbox)),
           context(all->config, guard, all->routes, all->deadlines, all->budget),
           connections(all->executor),
           listens(all->executor, only(std::move(socket)))
@@ -104,7 +103,6 @@ struct code_entrance::door : std::enable_shared_from_this<door> {
     }
 
     std::shared_ptr<shared> all;
-    authenticator by_way;
     request_guard guard;
     connection_context context;
     task_group connections;

@@ -2,7 +2,7 @@
 
 #include "async/sized_work.hpp"
 #include "config/settings.hpp"
-#include "http/authenticator.hpp"
+#include "http/challenge.hpp"
 #include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"

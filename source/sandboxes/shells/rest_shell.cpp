@@ -1,8 +1,8 @@
 #include "shells/rest_shell.hpp"
 
 #include "async/event.hpp"
-#include "http/authenticator.hpp"
 #include "http/http_refusal.hpp"
+#include "http/request_guard.hpp"
 #include "http/router.hpp"
 #include "http/websocket.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -140,7 +140,7 @@ awaitable<> take_input(std::shared_ptr<connected> both)
 }
 
 // A key may be revoked, and the time of a token be over, while its shell is open.
-awaitable<> watch_login(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
+awaitable<> watch_login(std::shared_ptr<connected> both, http_request& request, const request_guard& logins)
 {
     while (!both->is_over) {
         co_await both->over.wait(event::clock::now() + between_judgements);
@@ -152,7 +152,7 @@ awaitable<> watch_login(std::shared_ptr<connected> both, http_request& request, 
     }
 }
 
-awaitable<> move_bytes(std::shared_ptr<connected> both, http_request& request, const authenticator& logins)
+awaitable<> move_bytes(std::shared_ptr<connected> both, http_request& request, const request_guard& logins)
 {
     const auto executor = co_await asio::this_coro::executor;
     auto group = asio::experimental::make_parallel_group(

@@ -2,7 +2,7 @@
 
 namespace cmcp {
 
-class authenticator;
+class request_guard;
 class router;
 class sandbox_manager;
 class shell_manager;
@@ -12,7 +12,7 @@ class websocket_register;
 struct shell_sources {
     shell_manager& shells;
     sandbox_manager& sandboxes;
-    const authenticator& logins;
+    const request_guard& logins;
     websocket_register& sockets;
 };
 

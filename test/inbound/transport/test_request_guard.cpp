@@ -24,7 +24,7 @@ http_request good_post()
 int status_with(const settings& config, http_request request)
 {
     guarded guard(config);
-    auto refused = guard.check(request);
+    auto refused = guard.admit(request);
     return refused ? refused->status : 0;
 }
 
@@ -51,17 +51,17 @@ TEST_CASE("only names of this server are taken as Host")
     guarded guard(config);
     for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8000", "[::1]", "192.0.2.7:8000",
                       "mcp.example.org:443", "other.example.org:8443"})
-        CHECK(guard.host_allowed(good));
+        CHECK(guard.names().host_allowed(good));
     for (auto bad : {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.1:8000:1", "[::1",
                      "localhost:80a", "other.example.org:1", "127.0.0.2", "0.0.0.0"})
-        CHECK_FALSE(guard.host_allowed(bad));
+        CHECK_FALSE(guard.names().host_allowed(bad));
 }
 
 TEST_CASE("a wildcard listening address is no Host")
 {
     settings config;
     config.host = "0.0.0.0";
-    CHECK_FALSE(guarded(config).host_allowed("0.0.0.0:8000"));
+    CHECK_FALSE(guarded(config).names().host_allowed("0.0.0.0:8000"));
 }
 
 TEST_CASE("foreign origins are refused")
@@ -71,10 +71,10 @@ TEST_CASE("foreign origins are refused")
     guarded guard(config);
     for (auto good :
          {"http://localhost:8000", "https://127.0.0.1:8000", "http://[::1]:8000", "https://app.example.org"})
-        CHECK(guard.origin_allowed(good, "localhost:8000"));
+        CHECK(guard.names().origin_allowed(good, "localhost:8000"));
     for (auto bad : {"null", "", "http://evil.example", "http://127.0.0.1.evil.example:8000", "file://localhost:8000",
                      "http://localhost@evil.example:8000", "https://app.example.org.evil", "localhost:8000"})
-        CHECK_FALSE(guard.origin_allowed(bad, "localhost:8000"));
+        CHECK_FALSE(guard.names().origin_allowed(bad, "localhost:8000"));
     CHECK(status_with_field("origin", "null") == 403);
 }
 
@@ -82,15 +82,15 @@ TEST_CASE("a page of another port of this machine is refused unless it is listed
 {
     settings config;
     for (auto bad : {"http://localhost:3000", "http://127.0.0.1:3000", "http://localhost", "https://[::1]"})
-        CHECK_FALSE(guarded(config).origin_allowed(bad, "127.0.0.1:8000"));
+        CHECK_FALSE(guarded(config).names().origin_allowed(bad, "127.0.0.1:8000"));
     for (auto inspector : {"http://localhost:6274", "http://127.0.0.1:6274"})
-        CHECK(guarded(config).origin_allowed(inspector, "127.0.0.1:8000"));
+        CHECK(guarded(config).names().origin_allowed(inspector, "127.0.0.1:8000"));
     config.allowed_origins = {"http://localhost:3000"};
-    CHECK(guarded(config).origin_allowed("http://localhost:3000", "127.0.0.1:8000"));
-    CHECK_FALSE(guarded(config).origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
+    CHECK(guarded(config).names().origin_allowed("http://localhost:3000", "127.0.0.1:8000"));
+    CHECK_FALSE(guarded(config).names().origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
     auto request = good_post();
     request.fields.emplace_back("origin", "http://localhost:5173");
-    const auto refused = guarded(config).check(request);
+    const auto refused = guarded(config).admit(request);
     REQUIRE(refused);
     CHECK(refused->status == 403);
     CHECK(refused->problem.find("add http://localhost:5173 to MCP_ALLOWED_ORIGINS") != std::string::npos);
@@ -102,12 +102,12 @@ TEST_CASE("the server's own pages may call it by the name they were loaded from"
     config.host = "192.0.2.7";
     config.allowed_hosts = {"mcp.example.org"};
     const guarded guard(config);
-    CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org"));
-    CHECK(guard.origin_allowed("https://mcp.example.org", "mcp.example.org:443"));
-    CHECK(guard.origin_allowed("http://192.0.2.7:8000", "192.0.2.7:8000"));
-    CHECK_FALSE(guard.origin_allowed("https://mcp.example.org", "localhost"));
-    CHECK_FALSE(guard.origin_allowed("https://mcp.example.org:444", "mcp.example.org"));
-    CHECK_FALSE(guard.origin_allowed("http://localhost:8000", "192.0.2.7:8000"));
+    CHECK(guard.names().origin_allowed("https://mcp.example.org", "mcp.example.org"));
+    CHECK(guard.names().origin_allowed("https://mcp.example.org", "mcp.example.org:443"));
+    CHECK(guard.names().origin_allowed("http://192.0.2.7:8000", "192.0.2.7:8000"));
+    CHECK_FALSE(guard.names().origin_allowed("https://mcp.example.org", "localhost"));
+    CHECK_FALSE(guard.names().origin_allowed("https://mcp.example.org:444", "mcp.example.org"));
+    CHECK_FALSE(guard.names().origin_allowed("http://localhost:8000", "192.0.2.7:8000"));
 }
 
 TEST_CASE("MCP_PUBLIC_URL names a Host and an origin of the server's own")
@@ -115,20 +115,20 @@ TEST_CASE("MCP_PUBLIC_URL names a Host and an origin of the server's own")
     settings config;
     config.public_url = "https://Tools.example.org:8443/mcp";
     const guarded guard(config);
-    CHECK(guard.host_allowed("tools.example.org:8443"));
-    CHECK(guard.origin_allowed("https://tools.example.org:8443", "tools.example.org:8443"));
-    CHECK_FALSE(guard.origin_allowed("http://tools.example.org:8443", "attacker.example"));
-    CHECK_FALSE(guard.origin_allowed("https://attacker.example", "tools.example.org:8443"));
-    CHECK_FALSE(guard.host_allowed("example.org"));
+    CHECK(guard.names().host_allowed("tools.example.org:8443"));
+    CHECK(guard.names().origin_allowed("https://tools.example.org:8443", "tools.example.org:8443"));
+    CHECK_FALSE(guard.names().origin_allowed("http://tools.example.org:8443", "attacker.example"));
+    CHECK_FALSE(guard.names().origin_allowed("https://attacker.example", "tools.example.org:8443"));
+    CHECK_FALSE(guard.names().host_allowed("example.org"));
 }
 
 TEST_CASE("a star among the Hosts lets no page rebind its name to this server")
 {
     settings config;
     config.allowed_hosts = {"*"};
-    CHECK(guarded(config).host_allowed("evil.example:8000"));
-    CHECK_FALSE(guarded(config).host_allowed("evil.example:8000:1"));
-    CHECK_FALSE(guarded(config).origin_allowed("http://evil.example:8000", "evil.example:8000"));
+    CHECK(guarded(config).names().host_allowed("evil.example:8000"));
+    CHECK_FALSE(guarded(config).names().host_allowed("evil.example:8000:1"));
+    CHECK_FALSE(guarded(config).names().origin_allowed("http://evil.example:8000", "evil.example:8000"));
 }
 
 TEST_CASE("what a page of another site loads is refused, and a link that is followed is not")
@@ -160,12 +160,12 @@ TEST_CASE("a star allows every origin, and its answers say so")
     config.allowed_origins = {"*"};
     guarded guard(config);
     for (auto any : {"http://evil.example", "https://app.example.org:8443", "null", "http://localhost"})
-        CHECK(guard.origin_allowed(any, "localhost"));
+        CHECK(guard.names().origin_allowed(any, "localhost"));
     auto request = good_post();
     request.fields.emplace_back("origin", "https://app.example.org");
     CHECK(status_with(config, request) == 0);
     std::string lines;
-    guard.share_with_origin(request, lines);
+    guard.names().share_with_origin(request, lines);
     CHECK(lines.find("Access-Control-Allow-Origin: https://app.example.org\r\n") != std::string::npos);
     CHECK(lines.find("X-Request-Id") != std::string::npos);
     request.fields.emplace_back("origin", "https://other.example.org");
@@ -219,7 +219,7 @@ TEST_CASE("a page may send what programs send with a call")
     request.fields.emplace_back("origin", "http://localhost:6274");
     request.fields.emplace_back("access-control-request-headers",
                                 "dpop, mcp-param-x,X-Requested-With ,cache-control,,a b, x\xc3\xa9");
-    const auto reply = guarded(settings()).check(request);
+    const auto reply = guarded(settings()).admit(request);
     REQUIRE(reply);
     std::string allowed;
     for (const auto& [name, value] : reply->fields)
@@ -266,13 +266,13 @@ TEST_CASE("a bearer token names the principal")
     config.auth_tokens = {{"anna", "secret-one"}, {"ben", "secret-two"}};
     guarded guard(config);
     auto request = good_post();
-    auto refused = guard.check(request);
+    auto refused = guard.admit(request);
     REQUIRE(refused);
     CHECK(refused->status == 401);
     request.fields.emplace_back("authorization", "Bearer secret-tw");
-    CHECK(guard.check(request)->status == 401);
+    CHECK(guard.admit(request)->status == 401);
     request.fields.back().second = "bearer secret-two";
-    CHECK_FALSE(guard.check(request));
+    CHECK_FALSE(guard.admit(request));
     CHECK(request.principal == "ben");
 }
 
@@ -338,7 +338,7 @@ TEST_CASE("a signed link stands for its owner's token")
         return request;
     };
     auto request = asks("GET", query_of(never), files);
-    CHECK_FALSE(guard.check(request));
+    CHECK_FALSE(guard.admit(request));
     CHECK(request.principal == "bob");
     CHECK(status_with(config, asks("HEAD", query_of(never), files)) == 0);
 
@@ -356,7 +356,7 @@ TEST_CASE("a signed link stands for its owner's token")
     }
     auto with_token = asks("GET", query_of(1), files);
     with_token.fields.emplace_back("authorization", "Bearer token of ann");
-    CHECK_FALSE(guard.check(with_token));
+    CHECK_FALSE(guard.admit(with_token));
     CHECK(with_token.principal == "ann");
 
     settings other_key = config;
@@ -375,7 +375,7 @@ TEST_CASE("credentials that this server takes are known in whatever scheme they 
     const auto is_own = [&guard](std::vector<const char*> values) {
         http_request request;
         for (const char* value : values) request.fields.emplace_back("authorization", value);
-        return guard.logins().brings_own(request);
+        return guard.brings_own(request);
     };
     CHECK(is_own({"Bearer a-token-of-anna"}));
     CHECK(is_own({"bearer   a-token-of-anna"}));
@@ -393,5 +393,5 @@ TEST_CASE("credentials that this server takes are known in whatever scheme they 
     guarded asking(config);
     http_request request;
     request.fields.emplace_back("authorization", "Bearer of-whom-nobody-knows");
-    CHECK(asking.logins().brings_own(request));
+    CHECK(asking.brings_own(request));
 }
