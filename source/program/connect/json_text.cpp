@@ -1,13 +1,47 @@
 #include "connect/json_text.hpp"
 
-#include "connect/json_print.hpp"
+#include "jsonrpc/json.hpp"
 #include "jsonrpc/write_json.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace cmcp::connect {
 
 namespace {
+
+struct print_style {
+    std::string indent{};     ///< of the line on which the value begins
+    std::string unit = "  ";  ///< that each level adds
+    std::string newline = "\n";
+    bool one_line = false;
+};
+
+std::string print_json(const json::value& value, const print_style& style);
+
+std::string print_list(const json::array& list, const print_style& style)
+{
+    std::string text = "[";
+    for (const auto& each : list) text += (&each == &list.front() ? "" : ", ") + print_json(each, style);
+    return text + "]";
+}
+
+// JSON for people: a member a line, lists and values on one.
+std::string print_json(const json::value& value, const print_style& style)
+{
+    if (const auto* list = value.if_array()) return print_list(*list, style);
+    const auto* object = value.if_object();
+    if (object == nullptr) return jsonrpc::write_json(value);
+    if (object->empty()) return "{}";
+    print_style inner = style;
+    inner.indent += style.unit;
+    std::string text = "{", between = style.one_line ? " " : style.newline + inner.indent;
+    for (const auto& [name, member] : *object) {
+        text += between + jsonrpc::write_json(std::string_view(name)) + ": " + print_json(member, inner);
+        between = style.one_line ? ", " : "," + style.newline + inner.indent;
+    }
+    return text + (style.one_line ? " }" : style.newline + style.indent + "}");
+}
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::size_t deepest = 64;

@@ -1,18 +1,84 @@
 #include "async/with_deadline.hpp"
-#include "upstream/change_receiver.hpp"
+#include "text/sse_parser.hpp"
 #include "upstream/http_link.hpp"
+#include "upstream/link_messages.hpp"
+#include "upstream/reply_receiver.hpp"
+#include "web/http_client.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cmcp {
 
 // The part of http_link that keeps a stream open on which the server says that its tools changed.
 
 namespace {
+
+// Reads the stream on which a server says that something changed. Ends it with reply_complete where there is none, or
+// the server says more than it may. `messages` must outlive this.
+class change_receiver : public body_receiver {
+public:
+    static constexpr std::size_t longest_event = 1 << 20;
+    static constexpr std::size_t most_in_all = 16 << 20;
+
+    explicit change_receiver(link_messages& messages);
+    change_receiver(const change_receiver&) = delete;
+    change_receiver& operator=(const change_receiver&) = delete;
+
+    awaitable<> begin(fetch_head head, std::optional<std::uint64_t> length) override;
+    awaitable<> receive(std::string_view piece) override;
+
+    bool is_stream() const { return is_stream_; }  ///< the server has one
+
+private:
+    awaitable<> take(std::string message);
+
+    link_messages& messages_;
+    sse_parser events_;
+    std::vector<std::string> said_;  // by the events of the latest piece
+    bool is_stream_ = false;
+    std::size_t received_ = 0;
+};
+
+change_receiver::change_receiver(link_messages& messages)
+    : messages_(messages), events_([this](std::string_view, std::string_view data) { said_.emplace_back(data); })
+{
+}
+
+awaitable<> change_receiver::begin(fetch_head head, std::optional<std::uint64_t>)
+{
+    is_stream_ = head.status == 200 && head.type == "text/event-stream";
+    if (!is_stream_) throw reply_complete();
+    co_return;
+}
+
+awaitable<> change_receiver::receive(std::string_view piece)
+{
+    received_ += piece.size();
+    events_.feed(piece);
+    auto said = std::exchange(said_, {});
+    for (auto& each : said) co_await take(std::move(each));
+    if (received_ > most_in_all || events_.buffered() > longest_event) throw reply_complete();
+}
+
+// Nothing waits for an answer that fails to come here.
+awaitable<> change_receiver::take(std::string message)
+{
+    if (message.empty()) co_return;
+    try {
+        co_await messages_.take(std::move(message));
+    } catch (const jsonrpc::decode_error&) {
+        throw reply_complete();
+    }
+}
 
 constexpr std::chrono::minutes time_to_listen{10};  // without a request the stream goes then
 constexpr std::chrono::milliseconds first_silence{1'000};

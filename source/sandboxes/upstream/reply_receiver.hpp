@@ -2,9 +2,10 @@
 
 #include "text/sse_parser.hpp"
 #include "upstream/link_messages.hpp"
-#include "upstream/stream_position.hpp"
 #include "web/http_client.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,13 @@
 #include <vector>
 
 namespace cmcp {
+
+/// How far an answer of events was read, so that its server can go on with it on another connection.
+struct stream_position {
+    std::string last_event;                            ///< its id; empty: the server gave none that can be sent back
+    std::optional<std::chrono::milliseconds> retry{};  ///< how long the server wants to be left alone
+    std::size_t received = 0;                          ///< bytes, on all connections
+};
 
 /// Thrown by reply_receiver when all that is waited for has come, so that nothing more is read.
 struct reply_complete {};
