@@ -45,19 +45,6 @@ login_ptr token_login(const settings& config, const std::string& name)
     return who;
 }
 
-token_rules rules_from(const settings& config)
-{
-    token_rules rules;
-    rules.issuers = config.auth_issuers;
-    rules.audiences = config.auth_audiences;
-    for (const auto& each : config.auth_token_types) rules.types.push_back(token_type(each));
-    rules.subject_claim = config.auth_principal_claim;
-    rules.admins = config.auth_admins;
-    rules.default_scopes = scope_set::parse(config.auth_default_scopes);
-    rules.skew = std::chrono::duration_cast<std::chrono::seconds>(config.auth_clock_skew);
-    return rules;
-}
-
 // Where callers have no names, everybody administers the server.
 login_ptr everybody_login()
 {
@@ -95,18 +82,12 @@ login_ptr key_login(const settings& config, const key_record& key)
 
 gatekeeper::gatekeeper(asio::any_io_executor executor, const settings& config, document_fetch fetch)
     : config_(config),
-      fetch_(std::move(fetch)),
-      rules_(rules_from(config)),
-      introspection_{config.auth_introspection_url, config.auth_introspection_client, config.auth_introspection_secret},
-      proofs_(rules_.skew),
-      tasks_(executor)
+      issued_(executor, config, std::move(fetch), [this](std::string_view issuer, std::string_view subject) {
+          return store() != nullptr ? store()->principal_of(issuer, subject) : std::string();
+      })
 {
     tokens_changed();
-    for (const auto& name : config.auth_issuers) issuers_.emplace_back(name, fetch_, issuer::times());
     if (!config.callers_have_names()) everybody_ = everybody_login();
-    rules_.linked = [this](std::string_view from, std::string_view subject) {
-        return store() != nullptr ? store()->principal_of(from, subject) : std::string();
-    };
     if (!config.public_url.empty()) serve_at({config.public_url});
 }
 
@@ -131,7 +112,7 @@ void gatekeeper::serve_at(const std::vector<std::string>& addresses)
 {
     for (auto address : addresses) {
         while (address.ends_with('/')) address.pop_back();
-        for (const auto* path : {"", "/", "/mcp", "/mcp/", "/sse", "/sse/"}) rules_.audiences.push_back(address + path);
+        for (const auto* path : {"", "/", "/mcp", "/mcp/", "/sse", "/sse/"}) issued_.serve_at(address + path);
     }
 }
 
@@ -152,7 +133,7 @@ admission gatekeeper::judge(const credentials& of)
     if (known && of.scheme != "dpop") return {std::move(known)};
     if (const auto key = api_key::read(of.token)) return judge_key(*key, of);
     if (everybody_) return {everybody_};
-    if (has_issuers() && of.token.size() <= longest_token) return judge_issued(of);
+    if (has_issuers() && of.token.size() <= longest_token) return issued_.judge(of);
     return admission::refused(
         "unknown_token",
         "The bearer token is not known here; check it against MCP_AUTH_TOKENS, the file auth-token in "
@@ -189,9 +170,14 @@ const gatekeeper::known_key& gatekeeper::keep(key_record record, bool is_elsewhe
 
 void gatekeeper::share(shared_logins with)
 {
-    shared_ = std::move(with);
-    proofs_.share();
-    for (auto& each : issuers_) each.share(shared_.issuer_keys);
+    shared_ = with;
+    issued_.share(std::move(with));
+}
+
+awaitable<> gatekeeper::ask(credentials of)
+{
+    if (const auto key = api_key::read(of.token)) return ask_for_key(key->id);
+    return issued_.ask(of);
 }
 
 bool gatekeeper::may_be_elsewhere(const std::string& id) const
@@ -254,18 +240,14 @@ awaitable<bool> gatekeeper::still_counts(login_ptr who)
         co_return known != nullptr && known->record.revoked == 0 && who->ends > now;
     }
     if (who->from != login::source::issuer) co_return true;
-    co_return co_await issued_still_counts(who, now);
+    co_return co_await issued_.still_counts(std::move(who));
 }
 
 bool gatekeeper::owns(std::string_view token)
 {
     const auto same = [token](const auto& known) { return same_secret(token, known.first); };
     if (std::any_of(tokens_.begin(), tokens_.end(), same) || api_key::read(token)) return true;
-    if (!has_issuers() || token.size() > longest_token) return false;
-    const auto read = jose::read_jwt(token);
-    if (read && issuer_of(view_of(read->claims, "iss")) != nullptr) return true;
-    // Only the authorization server can tell whose token of no form is.
-    return !introspection_.url.empty() || cache_.find(sha256_hex(token), login::clock::now()) != nullptr;
+    return has_issuers() && token.size() <= longest_token && issued_.may_have(token);
 }
 
 login_ptr gatekeeper::by_certificate(const std::string& name) const

@@ -1,5 +1,8 @@
+#include "identity/issued_tokens.hpp"
+
 #include "config/settings.hpp"
-#include "identity/gatekeeper.hpp"
+#include "identity/form_encoding.hpp"
+#include "identity/issuer_metadata.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "log/log.hpp"
 #include "text/encodings.hpp"
@@ -7,7 +10,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-// The part of gatekeeper that judges tokens of authorization servers.
 namespace cmcp {
 
 namespace {
@@ -17,27 +19,94 @@ constexpr auto unknown_for = std::chrono::seconds(10);  // a token that an intro
 constexpr auto longest_answer = std::chrono::hours(1);  // that a client may read behind the end of its token
 constexpr std::size_t most_introspections = 64;
 
+token_rules rules_from(const settings& config)
+{
+    token_rules rules;
+    rules.issuers = config.auth_issuers;
+    rules.audiences = config.auth_audiences;
+    for (const auto& each : config.auth_token_types) rules.types.push_back(token_type(each));
+    rules.subject_claim = config.auth_principal_claim;
+    rules.admins = config.auth_admins;
+    rules.default_scopes = scope_set::parse(config.auth_default_scopes);
+    rules.skew = std::chrono::duration_cast<std::chrono::seconds>(config.auth_clock_skew);
+    return rules;
+}
+
+// The endpoint tells what an opaque token means (RFC 7662); this server is a client there. Throws std::runtime_error with
+// a sentence when it does not answer.
+awaitable<token_decision> introspection_of(std::string token, const settings& config, const document_fetch& fetch,
+                                           const token_rules& rules)
+{
+    document_request wanted{config.auth_introspection_url};
+    wanted.form = "token=" + form_encoded(token) + "&token_type_hint=access_token";
+    if (!config.auth_introspection_client.empty())
+        wanted.headers.emplace_back("Authorization", basic_authorization(config.auth_introspection_client,
+                                                                         config.auth_introspection_secret));
+    const std::string text = co_await fetch(std::move(wanted));
+    json::object claims = read_issuer_document(text);
+    token_decision decision{nullptr, "The token is not known to its issuer, or has ended."};
+    if (!flag_of(claims, "active")) co_return decision;
+    // Most endpoints tell the tokens of one issuer alone and leave its name out.
+    if (!claims.contains("iss") && rules.issuers.size() == 1) claims["iss"] = rules.issuers.front();
+    // A program with a token of its own is its own subject (RFC 9068 section 2.2).
+    if (!claims.contains("sub") && claims.contains("client_id")) claims["sub"] = text_of(claims, "client_id");
+    decision = judge_claims(claims, rules, login::clock::now());
+    if (decision.who) {
+        auto own = std::make_shared<login>(*decision.who);
+        own->handle = std::move(token);
+        decision.who = std::move(own);
+    }
+    co_return decision;
+}
+
 }  // namespace
 
-issuer* gatekeeper::issuer_of(std::string_view name)
+issued_tokens::issued_tokens(asio::any_io_executor executor, const settings& config, document_fetch fetch,
+                             principal_of_subject linked)
+    : config_(config), fetch_(std::move(fetch)), rules_(rules_from(config)), proofs_(rules_.skew), tasks_(executor)
+{
+    for (const auto& name : config.auth_issuers) issuers_.emplace_back(name, fetch_, issuer::times());
+    rules_.linked = std::move(linked);
+}
+
+void issued_tokens::serve_at(std::string address) { rules_.audiences.push_back(std::move(address)); }
+
+bool issued_tokens::are_known() const { return !issuers_.empty() || !config_.auth_introspection_url.empty(); }
+
+void issued_tokens::share(shared_logins with)
+{
+    shared_ = std::move(with);
+    proofs_.share();
+    for (auto& each : issuers_) each.share(shared_.issuer_keys);
+}
+
+bool issued_tokens::may_have(std::string_view token)
+{
+    const auto read = jose::read_jwt(token);
+    if (read && issuer_of(view_of(read->claims, "iss")) != nullptr) return true;
+    // Only the authorization server can tell whose token of no form is.
+    return !config_.auth_introspection_url.empty() || cache_.find(sha256_hex(token), login::clock::now()) != nullptr;
+}
+
+issuer* issued_tokens::issuer_of(std::string_view name)
 {
     const auto is_it = [name](const issuer& each) { return each.name() == name; };
     const auto at = std::find_if(issuers_.begin(), issuers_.end(), is_it);
     return at == issuers_.end() ? nullptr : &*at;
 }
 
-admission gatekeeper::judge_issued(const credentials& of)
+admission issued_tokens::judge(const credentials& of)
 {
     const auto now = login::clock::now();
     digest_memo own;
     const auto& digest = (of.digests != nullptr ? *of.digests : own).of(of.token);
-    if (const auto* known = cache_.find(digest, now)) return admit_issued(*known, of, now);
+    if (const auto* known = cache_.find(digest, now)) return admit(*known, of, now);
     if (const auto token = jose::read_jwt(of.token); token && !issuers_.empty()) {
         auto judged = judge_signed(*token, digest, now);
         if (!judged.who) return judged;
-        return admit_issued({std::move(judged.who), {}}, of, now);
+        return admit({std::move(judged.who), {}}, of, now);
     }
-    if (introspection_.url.empty())
+    if (config_.auth_introspection_url.empty())
         return admission::refused("unknown_token",
                                   "The token is not known here, and is no JWT of an issuer of AUTH_ISSUERS.");
     if (introspections_ >= most_introspections)
@@ -45,7 +114,7 @@ admission gatekeeper::judge_issued(const credentials& of)
     return {nullptr, "The token is not known here.", admission::invalid_token, true};
 }
 
-admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& digest, time_point now)
+admission issued_tokens::judge_signed(const jose::jwt& token, const std::string& digest, time_point now)
 {
     auto* from = issuer_of(view_of(token.claims, "iss"));
     if (from == nullptr)
@@ -68,7 +137,7 @@ admission gatekeeper::judge_signed(const jose::jwt& token, const std::string& di
     return {std::move(decision.who)};
 }
 
-admission gatekeeper::admit_issued(const token_decision& decision, const credentials& of, time_point now)
+admission issued_tokens::admit(const token_decision& decision, const credentials& of, time_point now)
 {
     if (decision.unavailable) return admission::not_known_yet(decision.problem);
     if (!decision.who) return admission::refused("token", decision.problem);
@@ -81,7 +150,7 @@ admission gatekeeper::admit_issued(const token_decision& decision, const credent
 }
 
 // A stolen token is of no use without the key, or the certificate, that it names.
-proof_decision gatekeeper::judge_binding(const login& who, const credentials& of, time_point now)
+proof_decision issued_tokens::judge_binding(const login& who, const credentials& of, time_point now)
 {
     if (!who.certificate.empty() && who.certificate != of.certificate)
         return {"The token may be used only with the client certificate that it names."};
@@ -100,19 +169,15 @@ proof_decision gatekeeper::judge_binding(const login& who, const credentials& of
     return proofs_.judge(proven, who.proof_key, now);
 }
 
-awaitable<> gatekeeper::ask(credentials of)
+awaitable<> issued_tokens::ask(credentials of)
 {
-    if (const auto key = api_key::read(of.token)) {
-        co_await ask_for_key(key->id);
-        co_return;
-    }
     if (cache_.find(sha256_hex(of.token), login::clock::now()) == nullptr)
         co_await ask_for_token(std::string(of.token));
     if (of.scheme == "dpop" && shared_.first_use) co_await ask_for_proof(std::move(of));
 }
 
 // Judges again, because the keys of the token may have come just now.
-awaitable<> gatekeeper::ask_for_proof(credentials of)
+awaitable<> issued_tokens::ask_for_proof(credentials of)
 {
     auto judged = judge(of);
     if (judged.to_claim.empty()) co_return;
@@ -120,7 +185,7 @@ awaitable<> gatekeeper::ask_for_proof(credentials of)
     proofs_.claimed(std::move(judged.to_claim), first);
 }
 
-awaitable<> gatekeeper::ask_for_token(std::string token)
+awaitable<> issued_tokens::ask_for_token(std::string token)
 {
     auto read = jose::read_jwt(token);
     auto* from = read ? issuer_of(view_of(read->claims, "iss")) : nullptr;
@@ -132,7 +197,7 @@ awaitable<> gatekeeper::ask_for_token(std::string token)
     co_await from->fetched();
 }
 
-awaitable<> gatekeeper::introspect(std::string token)
+awaitable<> issued_tokens::introspect(std::string token)
 {
     struct counted {
         explicit counted(std::size_t& one) : of(one) { ++of; }
@@ -145,7 +210,7 @@ awaitable<> gatekeeper::introspect(std::string token)
     auto digest = sha256_hex(token);
     token_decision decision;
     try {
-        decision = co_await introspection_.ask(fetch_, std::move(token), rules_);
+        decision = co_await introspection_of(std::move(token), config_, fetch_, rules_);
     } catch (const boost::system::system_error&) {
         throw;
     } catch (const std::runtime_error& problem) {
@@ -160,8 +225,9 @@ awaitable<> gatekeeper::introspect(std::string token)
     cache_.put(std::move(digest), std::move(decision), until);
 }
 
-awaitable<bool> gatekeeper::issued_still_counts(login_ptr who, time_point now)
+awaitable<bool> issued_tokens::still_counts(login_ptr who)
 {
+    const auto now = login::clock::now();
     if (who->ends <= now || who->handle.empty()) co_return now - who->ends < longest_answer;
     const auto digest = sha256_hex(who->handle);
     if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
