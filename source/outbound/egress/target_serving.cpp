@@ -1,11 +1,13 @@
 #include "async/with_deadline.hpp"
 #include "egress/proxy_connection.hpp"
+#include "egress/secret_exchange.hpp"
 
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
 
 namespace cmcp {
+
 namespace {
 
 using tcp = asio::ip::tcp;
@@ -249,6 +251,29 @@ std::string proxy_connection::opening_problem(const client_opening& opening) con
         return who.with_port(port) + " is refused: the client sent no TLS handshake that can be checked.";
     if (opening.is != opening_kind::other || ticket_->policy()->names_port(who, port)) return {};
     return needs_port(*target_, "the client speaks neither TLS nor HTTP/1");
+}
+
+bool proxy_connection::has_secrets() const
+{
+    return ticket_->secrets() != nullptr && ticket_->secrets()->at(target_->who, target_->port) != nullptr;
+}
+
+std::string proxy_connection::plain_problem(const host& who, std::uint16_t port) const
+{
+    if (ticket_->secrets() == nullptr || !ticket_->secrets()->concerns(who)) return {};
+    return (port == 0 ? who.text() : who.with_port(port)) +
+           " is refused without TLS: a secret of this sandbox is for this host; use https://" + who.text() + ".";
+}
+
+// Another protocol at the port of a secret could not be looked into.
+awaitable<> proxy_connection::serve_with_secrets(client_opening::kind is)
+{
+    if (is == client_opening::kind::tls) {
+        secret_exchange exchange(*this);
+        co_return co_await exchange.run();
+    }
+    std::string problem = plain_problem(target_->who, target_->port);
+    co_await refuse("secret", std::move(problem));
 }
 
 }  // namespace cmcp
