@@ -32,16 +32,16 @@ token_rules rules_from(const settings& config)
     return rules;
 }
 
-// The endpoint tells what an opaque token means (RFC 7662); this server is a client there. Throws std::runtime_error with
-// a sentence when it does not answer.
+// The endpoint tells what an opaque token means (RFC 7662); this server is a client there. Throws std::runtime_error
+// with a sentence when it does not answer.
 awaitable<token_decision> introspection_of(std::string token, const settings& config, const document_fetch& fetch,
                                            const token_rules& rules)
 {
     document_request wanted{config.auth_introspection_url};
     wanted.form = "token=" + form_encoded(token) + "&token_type_hint=access_token";
     if (!config.auth_introspection_client.empty())
-        wanted.headers.emplace_back("Authorization", basic_authorization(config.auth_introspection_client,
-                                                                         config.auth_introspection_secret));
+        wanted.headers.emplace_back(
+            "Authorization", basic_authorization(config.auth_introspection_client, config.auth_introspection_secret));
     const std::string text = co_await fetch(std::move(wanted));
     json::object claims = read_issuer_document(text);
     token_decision decision{nullptr, "The token is not known to its issuer, or has ended."};
@@ -233,6 +233,34 @@ awaitable<bool> issued_tokens::still_counts(login_ptr who)
     if (cache_.find(digest, now) == nullptr) co_await introspect(who->handle);
     const auto* decision = cache_.find(digest, now);
     co_return decision != nullptr && (decision->who || decision->unavailable);
+}
+
+const token_decision* login_cache::find(const std::string& digest, login::clock::time_point now)
+{
+    const auto at = by_digest_.find(digest);
+    if (at == by_digest_.end() || at->second->until <= now) return nullptr;
+    entries_.splice(entries_.begin(), entries_, at->second);
+    return &at->second->decision;
+}
+
+void login_cache::put(std::string digest, token_decision decision, login::clock::time_point until)
+{
+    if (const auto old = by_digest_.find(digest); old != by_digest_.end()) {
+        const auto gone = old->second;
+        by_digest_.erase(old);
+        entries_.erase(gone);
+    }
+    entries_.push_front({std::move(digest), std::move(decision), until});
+    by_digest_.emplace(entries_.front().digest, entries_.begin());
+    if (entries_.size() <= most_) return;
+    by_digest_.erase(entries_.back().digest);
+    entries_.pop_back();
+}
+
+void login_cache::clear()
+{
+    by_digest_.clear();
+    entries_.clear();
 }
 
 }  // namespace cmcp
