@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <chrono>
 
-// The part of administration that shows the audit.
-
 namespace cmcp {
 
 namespace {

@@ -9,8 +9,6 @@
 
 #include <utility>
 
-// The part of jupyter_api that serves sessions.
-
 namespace cmcp::jupyter {
 
 namespace {

@@ -5,6 +5,7 @@
 #include "kernels/kernel_program.hpp"
 #include "kernels/kernel_turn.hpp"
 #include "log/log.hpp"
+#include "packages/sandbox_packages.hpp"
 #include "runs/output_collector.hpp"
 #include "runs/python_run.hpp"
 #include "text/words.hpp"
@@ -13,11 +14,29 @@
 #include <functional>
 #include <utility>
 
-// The part of kernel_manager that serves clients of Jupyter's protocol.
-
 namespace cmcp {
 
 namespace {
+
+constexpr std::size_t most_install_output = 4096;
+
+std::vector<std::string> words_under(const json::object& question, std::string_view name)
+{
+    std::vector<std::string> words;
+    const auto* list = question.if_contains(name);
+    if (list == nullptr || !list->is_array()) return words;
+    for (const auto& each : list->get_array())
+        if (each.is_string()) words.emplace_back(each.get_string());
+    return words;
+}
+
+json::object install_answer(const package_outcome& outcome)
+{
+    json::object answer{{"output", outcome.run.out + outcome.run.err}};
+    answer["installed"] = json::array(outcome.installed.begin(), outcome.installed.end());
+    if (!outcome.problem.empty()) answer["problem"] = outcome.problem;
+    return answer;
+}
 
 constexpr auto forever = std::chrono::hours(24 * 3650);
 
@@ -323,6 +342,36 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
     if (answer.lost && process->end()) answer.reason = lost_note(*process->end(), config_);
     if (answer.timed_out && answer.reason.empty())
         answer.reason = "The code took longer than SANDBOX_JOB_TIMEOUT allows and was interrupted.";
+    co_return answer;
+}
+
+kernel_questions kernel_manager::answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person)
+{
+    return [this, who = std::move(who), &io, where = std::move(where), person](json::object question) {
+        if (person != nullptr && question.contains("input")) return person->ask(std::move(question));
+        return install(who, io, where, words_under(question, "install"));
+    };
+}
+
+// The call has a place among the runs, which serves the installation, too: places could all wait for each other else.
+awaitable<json::object> kernel_manager::install(caller who, request_io& io, sandbox_record where,
+                                                std::vector<std::string> names)
+{
+    json::object answer;
+    if (packages_ == nullptr || names.empty()) {
+        answer["problem"] = "Nothing can be installed from the kernel: use install_packages_in_sandbox.";
+        co_return answer;
+    }
+    run_options options;
+    options.has_slot = true;
+    options.max_output = most_install_output;
+    try {
+        const auto outcome = co_await packages_->install(std::move(who), io, std::move(where), package_kind::pip,
+                                                         std::move(names), std::move(options));
+        answer = install_answer(outcome);
+    } catch (const sandbox_error& refused) {
+        answer["problem"] = refused.what();
+    }
     co_return answer;
 }
 

@@ -1,12 +1,11 @@
 #include "async/uncancelled.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "kernels/kernel_execution.hpp"
-#include "kernels/kernel_manager.hpp"
-#include "packages/sandbox_packages.hpp"
+#include "kernels/kernel_process.hpp"
 
 #include <utility>
 
-// The parts of kernel_process and kernel_manager that answer what code asks the server (kernel_program.cpp).
+// The part of kernel_process that answers what code asks the server (kernel_program.cpp).
 namespace cmcp {
 
 namespace {
@@ -14,26 +13,7 @@ namespace {
 using clock = event::clock;
 
 constexpr auto question_ending_limit = std::chrono::seconds(30);
-constexpr std::size_t most_install_output = 4096;
 constexpr unsigned most_questions = 20;  // of one call, whose time does not go on meanwhile
-
-std::vector<std::string> words_under(const json::object& question, std::string_view name)
-{
-    std::vector<std::string> words;
-    const auto* list = question.if_contains(name);
-    if (list == nullptr || !list->is_array()) return words;
-    for (const auto& each : list->get_array())
-        if (each.is_string()) words.emplace_back(each.get_string());
-    return words;
-}
-
-json::object install_answer(const package_outcome& outcome)
-{
-    json::object answer{{"output", outcome.run.out + outcome.run.err}};
-    answer["installed"] = json::array(outcome.installed.begin(), outcome.installed.end());
-    if (!outcome.problem.empty()) answer["problem"] = outcome.problem;
-    return answer;
-}
 
 }  // namespace
 
@@ -78,36 +58,6 @@ awaitable<> kernel_process::end_questions(std::shared_ptr<execution> one)
 {
     one->questions.cancel_all();
     co_await one->questions.wait_idle(question_ending_limit);
-}
-
-kernel_questions kernel_manager::answers_for(caller who, request_io& io, sandbox_record where, kernel_listener* person)
-{
-    return [this, who = std::move(who), &io, where = std::move(where), person](json::object question) {
-        if (person != nullptr && question.contains("input")) return person->ask(std::move(question));
-        return install(who, io, where, words_under(question, "install"));
-    };
-}
-
-// The call has a place among the runs, which serves the installation, too: places could all wait for each other else.
-awaitable<json::object> kernel_manager::install(caller who, request_io& io, sandbox_record where,
-                                                std::vector<std::string> names)
-{
-    json::object answer;
-    if (packages_ == nullptr || names.empty()) {
-        answer["problem"] = "Nothing can be installed from the kernel: use install_packages_in_sandbox.";
-        co_return answer;
-    }
-    run_options options;
-    options.has_slot = true;
-    options.max_output = most_install_output;
-    try {
-        const auto outcome = co_await packages_->install(std::move(who), io, std::move(where), package_kind::pip,
-                                                         std::move(names), std::move(options));
-        answer = install_answer(outcome);
-    } catch (const sandbox_error& refused) {
-        answer["problem"] = refused.what();
-    }
-    co_return answer;
 }
 
 }  // namespace cmcp

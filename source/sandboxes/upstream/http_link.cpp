@@ -245,8 +245,8 @@ void http_link::notify_soon(std::string body)
     if (!closed_ && tasks_.size() < most_told_at_once) tasks_.spawn("tell an upstream server", notify(std::move(body)));
 }
 
-// The part of http_link that has a server go on with an answer whose stream broke off (revision 2025-11-25, Streamable
-// HTTP, "Resumability and Redelivery"). A server may end streams on purpose, so that it is asked again later.
+// A server goes on with an answer whose stream broke off (revision 2025-11-25, Streamable HTTP, "Resumability and
+// Redelivery"). It may end streams on purpose, so that it is asked again later.
 
 bool http_link::can_go_on(const reply_receiver& reply, const post& sent)
 {
