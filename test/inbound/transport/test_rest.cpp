@@ -149,8 +149,9 @@ TEST_CASE("where nothing is, a request without credentials is no refused login")
     http_fixture server(config);
     const auto refused = [&server] {
         const auto text = request(server, get("/metrics", "Authorization: Bearer secret\r\n")).body;
-        const auto at = text.find("\ncmcp_logins_refused_total{");
-        return at == std::string::npos ? std::string() : text.substr(at, text.find('\n', at + 1) - at);
+        const auto begin = text.find("\ncmcp_logins_refused_total{");
+        const auto end = text.find("\n#", std::min(begin, text.size()));
+        return begin == std::string::npos ? std::string() : text.substr(begin, end - begin);
     };
     const auto before = refused();
     for (const auto* path : {"/favicon.ico", "/robots.txt", "/.well-known/oauth-authorization-server"})
