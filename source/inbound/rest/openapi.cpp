@@ -126,10 +126,7 @@ private:
 
     static std::string tools_shown(const http_request& asked_by, const tool_registry& tools)
     {
-        caller who;
-        who.principal = asked_by.principal;
-        who.scopes = shown_scopes(asked_by);
-        who.profile = profile_of(asked_by);
+        const caller who = caller_of(asked_by);
         std::string all =
             std::to_string(tools.changes()) + (asked_by.filled_parameter("profile") ? " tools:" : " all:");
         for (const auto* each : tools.listed(who)) all.append(each->definition().name).append(" ");

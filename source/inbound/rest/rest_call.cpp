@@ -64,8 +64,7 @@ jsonrpc::request request_for(const http_request& request, const std::string& nam
 
 void note_refusal(const http_request& request, const std::string& name, json::object& arguments)
 {
-    caller who;
-    who.principal = request.principal;
+    caller who = caller_of(request);
     who.client_info = client_info_of(request);
     json::object params(arguments.storage());
     params["name"] = name;
@@ -273,13 +272,8 @@ awaitable<> call_tool(exchange& x, server_core& core, const settings& config, st
     const bool events = wants_events(x.request());
     auto request = request_for(x.request(), name, std::move(arguments), events);
     // The call ends with the connection.
-    peer from{.principal = x.request().principal,
-              .scopes = shown_scopes(x.request()),
-              .reply = sink,
-              .payer = x.request().payer(),
-              .address = address_used(x.request(), config),
-              .code = code_of(x.request()),
-              .is_program = true};
+    peer from{.who = caller_of(x.request()), .reply = sink, .payer = x.request().payer(), .is_program = true};
+    from.who.address = address_used(x.request(), config);
     const canceller_at_end running(core.start(std::move(request), std::move(from)));
     if (events)
         co_await stream(x, sink, core.pool().lock().get(), config.keep_alive);

@@ -51,10 +51,7 @@ route_operation operation_of(const tool_definition& tool)
 
 std::vector<route_operation> describe_tools(const tool_registry& tools, const http_request& request)
 {
-    caller who;
-    who.principal = request.principal;
-    who.scopes = shown_scopes(request);
-    who.profile = profile_of(request);
+    const caller who = caller_of(request);
     std::vector<route_operation> operations;
     for (const auto* each : tools.listed(who)) operations.push_back(operation_of(each->definition()));
     return operations;

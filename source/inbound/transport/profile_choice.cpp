@@ -14,6 +14,16 @@ scope_set shown_scopes(const http_request& request)
     return !request.who || request.who->from == login::source::issuer ? scope_set::all() : request.who->scopes;
 }
 
+caller caller_of(const http_request& request)
+{
+    caller who;
+    who.principal = request.principal;
+    who.scopes = shown_scopes(request);
+    who.profile = profile_of(request);
+    if (request.who) who.code = request.who->code;
+    return who;
+}
+
 std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools)
 {
     const auto name = profile_of(request);

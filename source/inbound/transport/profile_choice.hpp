@@ -2,6 +2,7 @@
 
 #include "http/http_reply.hpp"
 #include "http/http_request.hpp"
+#include "mcp/caller.hpp"
 #include "mcp/tool_registry.hpp"
 
 #include <optional>
@@ -14,6 +15,9 @@ std::string profile_of(const http_request& request);
 
 /// The scopes of which a caller is shown the tools.
 scope_set shown_scopes(const http_request& request);
+
+/// Who asks, without what a message says of its client.
+caller caller_of(const http_request& request);
 
 /// 400 that names the known profiles, where the address names another.
 std::optional<http_reply> refuse_profile(const http_request& request, const tool_registry& tools);

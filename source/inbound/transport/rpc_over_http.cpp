@@ -96,8 +96,7 @@ std::optional<http_reply> decode_body(http_request& request, const settings& con
 
 void note_refused_call(const http_request& request, const jsonrpc::request& call)
 {
-    caller who;
-    who.principal = request.principal;
+    const caller who = caller_of(request);
     running_request refused;
     refused.who = &who;
     refused.ids = call.ids;

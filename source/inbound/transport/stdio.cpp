@@ -179,8 +179,9 @@ awaitable<> stdio_connection::take(line_splitter::line line)
     } else {
         auto& message = payload.messages.front();
         if (std::holds_alternative<jsonrpc::request>(message)) sink_->expect_request();
-        core_.start(std::move(message),
-                    {.era = era_of_peer::both, .profile = session_->who.profile, .client = session_, .reply = sink_});
+        peer from{.era = era_of_peer::both, .client = session_, .reply = sink_};
+        from.who.profile = session_->who.profile;
+        core_.start(std::move(message), std::move(from));
     }
 }
 

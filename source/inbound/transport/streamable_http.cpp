@@ -116,17 +116,14 @@ void name_call(jsonrpc::message& of, const std::string& key)
 
 peer peer_of(const http_request& request, const settings& config)
 {
-    peer from{.principal = request.principal,
-              .scopes = shown_scopes(request),
-              .profile = profile_of(request),
-              .payer = request.payer(),
-              .address = address_used(request, config)};
+    peer from{.who = caller_of(request), .payer = request.payer()};
+    from.who.address = address_used(request, config);
     const auto& member = request.member;
     if (!member || !member->of_message) return from;
     from.passed_on = true;
     from.spoken = parse_revision(member->revision);
-    from.profile = member->profile;
-    from.address = member->server;
+    from.who.profile = member->profile;
+    from.who.address = member->server;
     from.is_program = member->is_program;
     return from;
 }

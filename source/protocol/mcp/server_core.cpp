@@ -63,6 +63,11 @@ std::string why_not_recorded(const running_request& request)
     return is_recorded(request.method) ? audit::refusal() : std::string();
 }
 
+const std::string& principal_of(const peer& from)
+{
+    return from.client ? from.client->who.principal : from.who.principal;
+}
+
 bool claims(const json::object& params)
 {
     const auto* meta = meta_of(params);
@@ -106,11 +111,11 @@ struct server_core::implementation : std::enable_shared_from_this<server_core::i
     std::weak_ptr<canceller> start(jsonrpc::request incoming, peer from, const std::string& payer)
     {
         auto& rules = rules_of(incoming, from);
-        if (incoming.method == "tools/call" && !from.code) mean_named_tool(offered.tools, incoming.params);
+        if (incoming.method == "tools/call" && !from.who.code) mean_named_tool(offered.tools, incoming.params);
         const auto no_message = std::move(incoming.refusal);
         auto request = rules.make(std::move(incoming), from);
         request->keeps = shared_from_this();
-        if (request->is_long) request->discard = discarding(from.client ? from.client->who.principal : from.principal);
+        if (request->is_long) request->discard = discarding(principal_of(from));
         request->reply = std::move(from.reply);
         request->is_program = from.is_program;
         request->passed_on = from.passed_on;
@@ -227,7 +232,7 @@ void server_core::list_changed_elsewhere(const std::string& list) { self_->tell_
 const std::string& payer_of(const peer& from)
 {
     if (!from.payer.empty()) return from.payer;
-    return from.client ? from.client->who.principal : from.principal;
+    return principal_of(from);
 }
 
 bool claims_stateless(const jsonrpc::message& incoming)

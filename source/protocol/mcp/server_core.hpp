@@ -73,16 +73,12 @@ enum class era_of_peer {
 /// Where a message comes from, as its transport knows it.
 struct peer {
     era_of_peer era = era_of_peer::stateless;
-    std::string principal{};                ///< of a stateless request; a session has its own
-    scope_set scopes = scope_set::all();    ///< the same
-    std::string profile{};                  ///< the same
+    caller who{};                           ///< of a stateless request; a session has its own
     std::shared_ptr<session> client{};      ///< in which a request's id is known, for its cancellation; null: nowhere
     std::shared_ptr<message_sink> reply{};  ///< of a request
     std::string payer{};                    ///< whom the work is charged to; empty: the principal
-    std::string address{};                  ///< of this server, for a stateless request: see caller::address
     std::optional<revision> spoken{};  ///< by the client, where another server of the cluster has passed the message on
     bool passed_on = false;            ///< so: it is answered here, whatever it names
-    calling_code_ptr code{};           ///< of a stateless request: see caller::code
     bool is_program = false;  ///< asks by REST: has called tool_registry::validate(), and wants the result object
 };
 

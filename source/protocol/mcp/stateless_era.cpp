@@ -157,13 +157,7 @@ awaitable<> carry_out(std::shared_ptr<task_call> call, std::shared_ptr<stateless
 
 std::shared_ptr<running_request> stateless_era::make(jsonrpc::request incoming, const peer& from) const
 {
-    caller who;
-    who.principal = from.principal;
-    who.scopes = from.scopes;
-    who.profile = from.profile;
-    who.address = from.address;
-    who.code = from.code;
-    auto request = std::make_shared<stateless_request>(std::move(incoming), std::move(who));
+    auto request = std::make_shared<stateless_request>(std::move(incoming), from.who);
     request->spoken = from.spoken;
     return request;
 }

@@ -480,8 +480,9 @@ TEST_CASE("a task belongs to the caller that began it")
     const auto own = std::make_shared<memory_sink>(server.io.get_executor());
     for (const char* method : {"tasks/get", "tasks/cancel"}) {
         jsonrpc::request foreign{1, method, modern_params(task_id(id), capable)};
-        run_coroutine(server.io,
-                      harness::run(server.core, std::move(foreign), {.principal = "somebody else", .reply = own}));
+        peer stranger{.reply = own};
+        stranger.who.principal = "somebody else";
+        run_coroutine(server.io, harness::run(server.core, std::move(foreign), std::move(stranger)));
         const auto unknown = server.modern(method, task_id("unknown"), capable);
         CHECK(error_code(own->messages.back()) == rpc_code::invalid_params);
         CHECK(error_text(own->messages.back()) == error_text(unknown));
