@@ -257,10 +257,4 @@ void login_cache::put(std::string digest, token_decision decision, login::clock:
     entries_.pop_back();
 }
 
-void login_cache::clear()
-{
-    by_digest_.clear();
-    entries_.clear();
-}
-
 }  // namespace cmcp

@@ -31,7 +31,6 @@ public:
     const token_decision* find(const std::string& digest, login::clock::time_point now);
 
     void put(std::string digest, token_decision decision, login::clock::time_point until);
-    void clear();
 
 private:
     struct entry {

@@ -69,7 +69,7 @@ void note_refusal(const http_request& request, const std::string& name, json::ob
     json::object params(arguments.storage());
     params["name"] = name;
     params["arguments"] = std::move(arguments);
-    jsonrpc::request sent{.method = "tools/call", .params = std::move(params)};
+    jsonrpc::request sent{.id = nullptr, .method = "tools/call", .params = std::move(params)};
     sent.ids = {request.id, request.client_id(), request.origin};
     if (request.read_body) sent.digest = request.read_body->digest;
     running_request refused(std::move(sent), &who);

@@ -66,14 +66,13 @@ void running_request::end_early(const std::string& why)
     canceller::cancel();
 }
 
+// The result keeps its memory, which an assignment would copy it out of.
 outgoing answer_of(json::value id, outcome done)
 {
-    outgoing message;
-    message.what = outgoing::kind::response;
-    message.id = std::move(id);
-    message.error = std::move(done.error);
-    if (done.result) message.result = std::move(*done.result);
-    return message;
+    return {.what = outgoing::kind::response,
+            .id = std::move(id),
+            .result = done.result ? std::move(*done.result) : json::object(),
+            .error = std::move(done.error)};
 }
 
 outgoing answer_of(json::value id, const rpc_error& error)

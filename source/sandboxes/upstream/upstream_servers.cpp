@@ -36,11 +36,6 @@ upstream_servers::upstream_servers(asio::any_io_executor executor, const setting
 
 upstream_servers::~upstream_servers() = default;
 
-bool upstream_servers::any_for(const std::string& who) const
-{
-    return std::ranges::any_of(servers_, [&](const auto& each) { return each->entry().serves(who); });
-}
-
 std::vector<std::shared_ptr<upstream_server>> upstream_servers::servers_of(const std::string& who) const
 {
     auto all = servers_;

@@ -45,9 +45,6 @@ public:
     static constexpr const char* principal = "(upstream)";
     static std::string sandbox_name(const std::string& server) { return "upstream-" + server; }
 
-    /// Whether config.toml names servers that the principal may use.
-    bool any_for(const std::string& principal) const;
-
     /// The tools of all servers that the principal may use, by server in the order of config.toml. Lists are kept until
     /// the server says that they changed, at most five minutes. Servers that fail, or do not answer for ten seconds
     /// when nothing is known of them, have none: problems() says why.

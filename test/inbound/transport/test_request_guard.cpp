@@ -90,7 +90,7 @@ TEST_CASE("a page of another port of this machine is refused unless it is listed
     CHECK_FALSE(guarded(config).names().origin_allowed("http://localhost:6274", "127.0.0.1:8000"));
     auto request = good_post();
     request.fields.emplace_back("origin", "http://localhost:5173");
-    const auto refused = guarded(config).check(request);
+    const auto refused = guarded(config).admit(request);
     REQUIRE(refused);
     CHECK(refused->status == 403);
     CHECK(refused->problem.find("add http://localhost:5173 to MCP_ALLOWED_ORIGINS") != std::string::npos);
@@ -219,7 +219,7 @@ TEST_CASE("a page may send what programs send with a call")
     request.fields.emplace_back("origin", "http://localhost:6274");
     request.fields.emplace_back("access-control-request-headers",
                                 "dpop, mcp-param-x,X-Requested-With ,cache-control,,a b, x\xc3\xa9");
-    const auto reply = guarded(settings()).check(request);
+    const auto reply = guarded(settings()).admit(request);
     REQUIRE(reply);
     std::string allowed;
     for (const auto& [name, value] : reply->fields)
