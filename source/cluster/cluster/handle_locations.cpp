@@ -1,5 +1,6 @@
 #include "cluster/handle_locations.hpp"
 
+#include "cluster/member_links.hpp"
 #include "runs/sandbox_error.hpp"
 #include "text/handles.hpp"
 
@@ -54,6 +55,7 @@ cluster_member handle_locations::member(const std::string& node) const
                                node_unreachable::cause::silent, "NodeCutOff");
     const auto* other = members_.other(node);
     if (other == nullptr) throw node_unreachable("The server " + node + " is not registered in etcd.");
+    if (members_.leaves(node)) throw node_unreachable(about_to_stop(node));
     return *other;
 }
 

@@ -55,6 +55,7 @@ std::string member_lease::entry() const
     auto about = address_of(members_.own());
     for (auto& each : about_()) about[each.key()] = std::move(each.value());
     if (told_all_) about["told"] = true;
+    if (leaves_) about[leaves_mark] = true;
     return jsonrpc::write_json(about);
 }
 
@@ -101,7 +102,7 @@ awaitable<bool> member_lease::try_to_enter()
 awaitable<> member_lease::enter()
 {
     const auto end = now() + leases_of_another * config_.cluster_lease;
-    left_ = false;
+    left_ = leaves_ = false;
     for (;;) {
         try {
             const bool entered = co_await try_to_enter();
@@ -223,17 +224,20 @@ awaitable<> member_lease::run()
     }
 }
 
+awaitable<> member_lease::say_that_it_leaves()
+{
+    leaves_ = true;
+    return tell(told_all_);
+}
+
 awaitable<> member_lease::leave()
 {
     left_ = true;
     is_ = standing::out;
+    co_await say_that_it_leaves();
     const auto lease = std::exchange(lease_, 0);
     if (lease == 0) co_return;
-    auto about = address_of(members_.own());
-    about[leaves_mark] = true;
-    auto last_word = etcd_.put(etcd_names(config_).member(members_.own().name), jsonrpc::write_json(about), lease);
     try {
-        co_await std::move(last_word);
         co_await etcd_.revoke(lease);
     } catch (const etcd_away& away) {
         log::warning("not_left", {{"reason", away.what()}});

@@ -36,6 +36,9 @@ public:
     /// Keeps the registration until it is cancelled.
     awaitable<> run();
 
+    /// Before this server takes no requests any more: others send it none over connections that are open.
+    awaitable<> say_that_it_leaves();
+
     /// At the end of this server: others may take what it has at once.
     awaitable<> leave();
 
@@ -80,6 +83,7 @@ private:
     bool confirms_ = false;    // for all who ask meanwhile
     bool told_all_ = false;
     std::string told_{};     // what the others have of it
+    bool leaves_ = false;
     bool left_ = false;      // run() ends
     std::string in_use_by_;  // the address of another server of this name
     event changed_;

@@ -42,6 +42,10 @@ public:
     /// The other member that the handle names; null: it names none.
     const cluster_member* owner_of(std::string_view handle) const;
 
+    /// The others but for those that have said that they end: nothing new goes to these over connections that are open.
+    std::vector<cluster_member> staying() const;
+    bool leaves(std::string_view name) const;  ///< it has said so, and is still registered
+
     /// The revision in which the other one was registered; 0: it is not.
     std::int64_t life_of(std::string_view name) const;
 
@@ -70,7 +74,7 @@ private:
     std::vector<std::function<void()>> heard_;
 };
 
-/// What a member that ends says of itself, {"leaves": true}, before it is not registered any more.
+/// What a member that ends says of itself, {"leaves": true}, before it takes no requests any more.
 inline constexpr std::string_view leaves_mark = "leaves";
 
 /// What the member says of itself beside its load: {"host", "port"}.
