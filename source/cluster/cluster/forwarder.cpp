@@ -146,9 +146,9 @@ public:
         if (!end.failure.empty()) throw node_unreachable(end.failure, cause::unanswered);
     }
 
-    awaitable<std::optional<std::string>> find_again(std::string node) override
+    awaitable<std::optional<std::string>> find_again(std::string node, moment tried) override
     {
-        return by_.places_.find_again(handle_, std::move(node));
+        return by_.places_.find_again(handle_, std::move(node), tried);
     }
 
     // RFC 9110, 9.2.1.
@@ -168,7 +168,7 @@ public:
         const std::string advice = is_of_storage  ? " Try again in a few seconds."
                                    : may_have_run ? " The request may have been carried out: look before you repeat it."
                                                   : " Try again; what it keeps is there when it is back.";
-        auto refusal = error_reply(is_of_storage ? 503 : 502, problem.what() + advice, problem.type);
+        auto refusal = error_reply(may_have_run ? 502 : 503, problem.what() + advice, problem.type);
         refusal.may_have_run = may_have_run;
         return answer(std::move(refusal.with("Retry-After", "5")));
     }

@@ -279,4 +279,19 @@ awaitable<std::optional<bool>> member_lease::is_gone(std::string member, millise
     }
 }
 
+// A lease that was not renewed since then ends a whole lease after that at the latest. etcd gives the whole seconds
+// that are left.
+awaitable<bool> member_lease::is_renewed(std::string member, std::chrono::steady_clock::time_point since)
+{
+    auto reading = etcd_.get(etcd_names(config_).member(member));
+    const auto registered = co_await if_answered(etcd_, std::move(reading));
+    if (!registered || !*registered) co_return false;
+    json::object which{{"ID", std::to_string((*registered)->lease)}};
+    auto asking = etcd_.ask("lease/timetolive", std::move(which));
+    const auto lease = co_await if_answered(etcd_, std::move(asking));
+    if (!lease) co_return false;
+    const std::chrono::seconds left(etcd_number(*lease, "TTL")), whole(etcd_number(*lease, "grantedTTL"));
+    co_return left.count() > 0 && std::chrono::steady_clock::now() + left > since + whole;
+}
+
 }  // namespace cmcp

@@ -58,6 +58,9 @@ public:
     /// the limit. False: it has registered anew meanwhile.
     awaitable<std::optional<bool>> is_gone(std::string member, std::chrono::milliseconds limit);
 
+    /// Whether the other server has for sure renewed its registration since then.
+    awaitable<bool> is_renewed(std::string member, std::chrono::steady_clock::time_point since);
+
 private:
     using nanoseconds = std::chrono::nanoseconds;
     enum class standing { out, held, in };
@@ -82,7 +85,7 @@ private:
     nanoseconds confirmed_{};  // by the same: what the last answer was sent for
     bool confirms_ = false;    // for all who ask meanwhile
     bool told_all_ = false;
-    std::string told_{};     // what the others have of it
+    std::string told_{};  // what the others have of it
     bool leaves_ = false;
     bool left_ = false;      // run() ends
     std::string in_use_by_;  // the address of another server of this name

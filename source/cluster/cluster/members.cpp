@@ -87,6 +87,12 @@ std::int64_t members::life_of(std::string_view name) const
     return at == there_.end() ? 0 : at->second.life;
 }
 
+bool members::came_after(std::string_view name, std::chrono::steady_clock::time_point moment) const
+{
+    const auto at = there_.find(name);
+    return at != there_.end() && at->second.heard > moment;
+}
+
 // False: it was registered before.
 bool members::take(const etcd_entry& entry)
 {
@@ -100,7 +106,9 @@ bool members::take(const etcd_entry& entry)
     lost_.erase(name);
     auto& registered = there_[std::move(name)];
     const bool is_new = registered.life != entry.created;
-    registered = {std::move(about), entry.created};
+    if (is_new) registered.heard = std::chrono::steady_clock::now();
+    registered.about = std::move(about);
+    registered.life = entry.created;
     return is_new;
 }
 

@@ -5,6 +5,7 @@
 #include "etcd/etcd_keys.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +50,9 @@ public:
     /// The revision in which the other one was registered; 0: it is not.
     std::int64_t life_of(std::string_view name) const;
 
+    /// Whether the other one has been registered anew since then, as far as was heard.
+    bool came_after(std::string_view name, std::chrono::steady_clock::time_point moment) const;
+
     /// What is registered, and what changes of it.
     void put_all(const std::vector<etcd_entry>& all);
     void put(const etcd_entry& entry, bool removed);
@@ -60,6 +64,7 @@ private:
     struct registration {
         json::object about;
         std::int64_t life = 0;
+        std::chrono::steady_clock::time_point heard{};  // of this life
     };
 
     bool take(const etcd_entry& entry);

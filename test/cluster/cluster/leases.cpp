@@ -325,6 +325,32 @@ TEST_CASE("a server that is about to leave says so while it is registered, and k
     CHECK_FALSE(two.all.leaves("n1"));
 }
 
+TEST_CASE("a renewal after a moment shows that a server lives, and none shows it of one that has ended before that")
+{
+    stage s;
+    auto& one = s.server("n1");
+    auto& two = s.server("n2");
+    one.enter();
+    one.keeps_its_lease();
+    two.enter();
+    two.keeps_its_lease();
+    const auto renewed_since = [&](std::chrono::steady_clock::time_point moment) {
+        return test::run_coroutine(s.io, two.lease.is_renewed("n1", moment));
+    };
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK_FALSE(renewed_since(begun));
+    REQUIRE(s.until([&] { return renewed_since(begun); }));
+    one.dies();
+    const auto end = std::chrono::steady_clock::now();
+    bool lives = false;
+    REQUIRE(s.until([&] {
+        lives = lives || renewed_since(end);
+        return test::run_coroutine(s.io, two.lease.is_gone("n1", 0s)) == true;
+    }));
+    CHECK_FALSE(lives);
+    CHECK_FALSE(renewed_since(end));
+}
+
 TEST_CASE("a server that begins a new life is not gone")
 {
     stage s;

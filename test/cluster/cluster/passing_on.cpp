@@ -131,7 +131,7 @@ TEST_CASE("a request is passed on between two servers at most once, and only for
     CHECK_FALSE(result.as_object().contains("may_have_run"));
     const auto id = session_of(*none.two);
     const auto ping = post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"ping"})", in_session(id) + ann);
-    CHECK(request(none.one->server(), ping).status == 502);
+    CHECK(request(none.one->server(), ping).status == 503);
     three_servers all(true);
     const std::string past = "cmcp-member-past: n2\r\n";
     const auto of_three = "sbx_n3" + std::string(random_part);
@@ -279,7 +279,7 @@ TEST_CASE("a whole request over an open connection to a server that stops is ref
     CHECK(request(both.one->server(), ping).status == 200);
     both.begin_stop();
     const auto refused = request(both.one->server(), ping);
-    CHECK(refused.status == 502);
+    CHECK(refused.status == 503);
     CHECK(refused.field("retry-after") == "5");
     CHECK(refused.body.find("is about to stop") != std::string::npos);
     CHECK(refused.body.find("may_have_run") == std::string::npos);
@@ -295,7 +295,7 @@ TEST_CASE("the caller is told that the other server cannot be reached, and which
     CHECK(result.at("node") == "n2");
     const auto refused =
         request(both.one->server(), post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"ping"})", in_session(id) + ann));
-    CHECK(refused.status == 502);
+    CHECK(refused.status == 503);
     CHECK(refused.field("retry-after") == "5");
     CHECK(refused.body.find("The server n2 of this cluster cannot be reached") != std::string::npos);
 }
