@@ -36,9 +36,10 @@ cluster::cluster(asio::any_io_executor executor, const settings& config, reporte
       has_moving_(static_cast<bool>(moving.find)),
       has_lost_(moving.has_lost)
 {
-    links->go_past([this] { return all.others(); });
+    links->use([this] { return all.staying(); });
     all.on_change([this] {
         for (const auto& name : all.lost()) links->break_off(name);
+        links->close_to_others();
         lease.changed().notify();
     });
 }

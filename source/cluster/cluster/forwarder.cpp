@@ -138,16 +138,17 @@ public:
         auto route = co_await open(owner);
         const member_rules rules(x_, node, route.past);
         auto end = co_await relay(x_, route.over->stream(), rules);
-        if (!route.past.empty() && end.other_place == node) throw node_unreachable(unreachable_past(node));
+        if (end.other_place == node)
+            throw node_unreachable(route.past.empty() ? about_to_stop(node) : unreachable_past(node));
         if (!end.other_place.empty())
             throw has_moved("The sandbox has moved from the server " + node + ".", std::move(end.other_place));
         if (end.may_go_on) by_.links_->give_back(owner, std::move(route));
         if (!end.failure.empty()) throw node_unreachable(end.failure, cause::unanswered);
     }
 
-    awaitable<std::optional<std::string>> find_again(std::string node) override
+    awaitable<std::optional<std::string>> find_again(std::string node, moment tried) override
     {
-        return by_.places_.find_again(handle_, std::move(node));
+        return by_.places_.find_again(handle_, std::move(node), tried);
     }
 
     // RFC 9110, 9.2.1.
@@ -167,7 +168,7 @@ public:
         const std::string advice = is_of_storage  ? " Try again in a few seconds."
                                    : may_have_run ? " The request may have been carried out: look before you repeat it."
                                                   : " Try again; what it keeps is there when it is back.";
-        auto refusal = error_reply(is_of_storage ? 503 : 502, problem.what() + advice, problem.type);
+        auto refusal = error_reply(may_have_run ? 502 : 503, problem.what() + advice, problem.type);
         refusal.may_have_run = may_have_run;
         return answer(std::move(refusal.with("Retry-After", "5")));
     }
@@ -241,6 +242,12 @@ awaitable<bool> forwarder::pass_on(exchange& x)
     co_return true;
 }
 
+awaitable<> forwarder::turn_away(exchange& x)
+{
+    const auto* to = behind(x.request());
+    return point_to(x, to != nullptr ? to->name : members_.own().name);
+}
+
 // Null: it is no request that a member could not bring to the other one.
 const cluster_member* forwarder::behind(const http_request& request) const
 {
@@ -259,6 +266,7 @@ awaitable<> forwarder::pass_between(exchange& x, cluster_member to)
     std::string place = to.name, failure;
     if (connection) {
         const member_rules rules(x, to.name);
+        const auto under_way = links_->noted(to.name, *connection);
         auto end = co_await relay(x, connection->stream(), rules);
         place = std::move(end.other_place);
         failure = std::move(end.failure);

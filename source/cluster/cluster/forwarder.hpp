@@ -21,6 +21,7 @@ public:
 
     bool is_elsewhere(const http_request& request) const override;
     awaitable<bool> pass_on(exchange& x) override;
+    awaitable<> turn_away(exchange& x) override;
     bool is_member(std::string_view name) const override { return members_.other(name) != nullptr; }
     std::vector<std::string> others() const override;
     awaitable<std::vector<member_answer>> ask(const http_request& by, member_question question) override;

@@ -1,5 +1,6 @@
 #include "cluster/handle_locations.hpp"
 
+#include "cluster/member_links.hpp"
 #include "runs/sandbox_error.hpp"
 #include "text/handles.hpp"
 
@@ -8,6 +9,8 @@ namespace cmcp {
 namespace {
 
 constexpr std::chrono::seconds patience_with_lease(1);
+constexpr std::chrono::milliseconds least_silence(
+    900);                                       // of a machine that is not reached; one that is refuses at once
 constexpr std::string_view home_node = "home";  // in the handles of default sandboxes
 
 }  // namespace
@@ -54,15 +57,32 @@ cluster_member handle_locations::member(const std::string& node) const
                                node_unreachable::cause::silent, "NodeCutOff");
     const auto* other = members_.other(node);
     if (other == nullptr) throw node_unreachable("The server " + node + " is not registered in etcd.");
+    if (members_.leaves(node)) throw node_unreachable(about_to_stop(node));
     return *other;
 }
 
-awaitable<std::optional<std::string>> handle_locations::find_again(std::string handle, std::string node)
+// One that is registered anew, or refuses connections because it has just begun, may be tried again. One that keeps its
+// registration, though this server does not reach it, has what it has for as long as that is so.
+awaitable<std::optional<bool>> handle_locations::is_gone(std::string node, movable_request::moment tried,
+                                                         bool was_silent)
+{
+    if (members_.came_after(node, tried)) co_return false;
+    const bool lives = !members_.leaves(node) && co_await lease_.is_renewed(node, tried);
+    if (lives && !was_silent) co_return false;
+    if (lives)
+        throw node_unreachable("The server " + node + " is registered in etcd, and cannot be reached from this one.");
+    auto gone = co_await lease_.is_gone(std::move(node), patience_with_lease);
+    co_return gone;
+}
+
+awaitable<std::optional<std::string>> handle_locations::find_again(std::string handle, std::string node,
+                                                                   movable_request::moment tried)
 {
     std::optional<std::string> place;
     if (!moving_.find || !handle_maker::may_move(handle)) co_return place;
-    gone_question is_gone = [this](std::string member) {
-        return lease_.is_gone(std::move(member), patience_with_lease);
+    const bool was_silent = std::chrono::steady_clock::now() - tried >= least_silence;
+    gone_question is_gone = [this, tried, was_silent](std::string member) {
+        return this->is_gone(std::move(member), tried, was_silent);
     };
     std::string problem, type = "SnapshotStoreError";
     try {
@@ -70,6 +90,8 @@ awaitable<std::optional<std::string>> handle_locations::find_again(std::string h
         const bool is_own = found_node == members_.own().name;
         if (!found_node.empty()) place = is_own ? std::string() : std::move(found_node);
     } catch (const boost::system::system_error&) {
+        throw;
+    } catch (const node_unreachable&) {
         throw;
     } catch (const sandbox_error& refused) {
         problem = refused.what();

@@ -82,10 +82,13 @@ public:
 
     /// The node that has the sandbox from now on, where `node` does not: the same, which may answer now, or another
     /// one; empty: this server. Nothing: none has. Throws node_unreachable, where it could not be found out or brought
-    /// here.
-    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node);
+    /// here, and where `node` lives after it was `tried` in vain, so that nobody takes over what it has.
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node,
+                                                     movable_request::moment tried);
 
 private:
+    awaitable<std::optional<bool>> is_gone(std::string node, movable_request::moment tried, bool was_silent);
+
     const members& members_;
     member_lease& lease_;
     moving_sandboxes moving_;

@@ -100,9 +100,10 @@ member_calls::member_calls(asio::any_io_executor executor, const settings& confi
 {
 }
 
-awaitable<std::optional<std::string>> member_calls::find_again(std::string handle, std::string node)
+awaitable<std::optional<std::string>> member_calls::find_again(std::string handle, std::string node,
+                                                               movable_request::moment tried)
 {
-    return places_.find_again(std::move(handle), std::move(node));
+    return places_.find_again(std::move(handle), std::move(node), tried);
 }
 
 bool member_calls::is_own(std::string_view node) const { return node == members_.own().name; }

@@ -39,7 +39,8 @@ public:
     std::string known_home_of(const caller& who) const override;
     std::string default_sandbox_of(const caller& who) const override;
     awaitable<json::object> call(running_request& request, std::string node, shared_params params) override;
-    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) override;
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string node,
+                                                     movable_request::moment tried) override;
     awaitable<std::vector<answer>> ask_all(running_request& request) override;
     awaitable<std::vector<answer>> ask_holders(running_request& request) override;
     void tell_list_changed(const std::string& list) override { lists_.tell(list); }

@@ -55,6 +55,7 @@ std::string member_lease::entry() const
     auto about = address_of(members_.own());
     for (auto& each : about_()) about[each.key()] = std::move(each.value());
     if (told_all_) about["told"] = true;
+    if (leaves_) about[leaves_mark] = true;
     return jsonrpc::write_json(about);
 }
 
@@ -101,7 +102,7 @@ awaitable<bool> member_lease::try_to_enter()
 awaitable<> member_lease::enter()
 {
     const auto end = now() + leases_of_another * config_.cluster_lease;
-    left_ = false;
+    left_ = leaves_ = false;
     for (;;) {
         try {
             const bool entered = co_await try_to_enter();
@@ -223,17 +224,20 @@ awaitable<> member_lease::run()
     }
 }
 
+awaitable<> member_lease::say_that_it_leaves()
+{
+    leaves_ = true;
+    return tell(told_all_);
+}
+
 awaitable<> member_lease::leave()
 {
     left_ = true;
     is_ = standing::out;
+    co_await say_that_it_leaves();
     const auto lease = std::exchange(lease_, 0);
     if (lease == 0) co_return;
-    auto about = address_of(members_.own());
-    about[leaves_mark] = true;
-    auto last_word = etcd_.put(etcd_names(config_).member(members_.own().name), jsonrpc::write_json(about), lease);
     try {
-        co_await std::move(last_word);
         co_await etcd_.revoke(lease);
     } catch (const etcd_away& away) {
         log::warning("not_left", {{"reason", away.what()}});
@@ -273,6 +277,21 @@ awaitable<std::optional<bool>> member_lease::is_gone(std::string member, millise
         if (gone || event::clock::now() >= end) co_return gone;
         co_await changed_.wait(std::min(end, event::clock::now() + between_tries));
     }
+}
+
+// A lease that was not renewed since then ends a whole lease after that at the latest. etcd gives the whole seconds
+// that are left.
+awaitable<bool> member_lease::is_renewed(std::string member, std::chrono::steady_clock::time_point since)
+{
+    auto reading = etcd_.get(etcd_names(config_).member(member));
+    const auto registered = co_await if_answered(etcd_, std::move(reading));
+    if (!registered || !*registered) co_return false;
+    json::object which{{"ID", std::to_string((*registered)->lease)}};
+    auto asking = etcd_.ask("lease/timetolive", std::move(which));
+    const auto lease = co_await if_answered(etcd_, std::move(asking));
+    if (!lease) co_return false;
+    const std::chrono::seconds left(etcd_number(*lease, "TTL")), whole(etcd_number(*lease, "grantedTTL"));
+    co_return left.count() > 0 && std::chrono::steady_clock::now() + left > since + whole;
 }
 
 }  // namespace cmcp

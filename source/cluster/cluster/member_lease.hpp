@@ -36,6 +36,9 @@ public:
     /// Keeps the registration until it is cancelled.
     awaitable<> run();
 
+    /// Before this server takes no requests any more: others send it none over connections that are open.
+    awaitable<> say_that_it_leaves();
+
     /// At the end of this server: others may take what it has at once.
     awaitable<> leave();
 
@@ -54,6 +57,9 @@ public:
     /// Whether no server of this name is registered, so that none serves what it had. Nothing: it is still there at
     /// the limit. False: it has registered anew meanwhile.
     awaitable<std::optional<bool>> is_gone(std::string member, std::chrono::milliseconds limit);
+
+    /// Whether the other server has for sure renewed its registration since then.
+    awaitable<bool> is_renewed(std::string member, std::chrono::steady_clock::time_point since);
 
 private:
     using nanoseconds = std::chrono::nanoseconds;
@@ -79,7 +85,8 @@ private:
     nanoseconds confirmed_{};  // by the same: what the last answer was sent for
     bool confirms_ = false;    // for all who ask meanwhile
     bool told_all_ = false;
-    std::string told_{};     // what the others have of it
+    std::string told_{};  // what the others have of it
+    bool leaves_ = false;
     bool left_ = false;      // run() ends
     std::string in_use_by_;  // the address of another server of this name
     event changed_;

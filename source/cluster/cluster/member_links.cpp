@@ -48,6 +48,11 @@ void count(const std::string& member, std::string_view connection)
 
 }  // namespace
 
+std::string about_to_stop(const std::string& member)
+{
+    return "The server " + member + " of this cluster is about to stop.";
+}
+
 std::string unreachable_past(const std::string& member)
 {
     return "The server " + member + " of this cluster cannot be reached, nor past another one.";
@@ -78,7 +83,7 @@ awaitable<member_route> member_links::take(cluster_member to)
 {
     member_route route;
     std::string problem = "The server " + to.name + " of this cluster could not be reached a moment ago.";
-    const auto others = others_ ? others_() : std::vector<cluster_member>();
+    const auto others = staying_ ? staying_() : std::vector<cluster_member>();
     const auto is_it = [&](const auto& each) { return each.name == to.name; };
     auto third = std::ranges::find_if_not(others, is_it);
     if (std::ranges::none_of(others, is_it)) third = others.end();  // it is gone for all
@@ -101,7 +106,7 @@ awaitable<member_route> member_links::take(cluster_member to)
     }
     if (!route.over) throw member_unreachable(problem);
     route.past = to.name;
-    route.under_way = noted(to.name, *route.over);
+    route.under_way = noted(third->name, *route.over);
     co_return route;
 }
 
@@ -146,9 +151,19 @@ awaitable<> member_links::shake_hands(byte_stream& stream, const cluster_member&
     if (failure) throw unreachable(to, "no secure connection: " + handshake_problem(stream.tls(), failure));
 }
 
+bool member_links::stays(const std::string& member) const
+{
+    return !staying_ || std::ranges::any_of(staying_(), [&](const auto& each) { return each.name == member; });
+}
+
+void member_links::close_to_others()
+{
+    waiting_->close_if([this](const std::string& member) { return !stays(member); });
+}
+
 void member_links::give_back(const cluster_member& to, member_route route)
 {
-    if (route.past.empty()) waiting_->give_back(to.name, std::move(route.over));
+    if (route.past.empty() && stays(to.name)) waiting_->give_back(to.name, std::move(route.over));
 }
 
 }  // namespace cmcp

@@ -13,7 +13,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t piece_bytes = 16 * 1024;
-constexpr int not_reached = 421;  // by the member between
+constexpr int not_reached = 421;   // by the member between, or the other one takes nothing any more
+constexpr int not_answered = 502;  // to the member between
 constexpr std::size_t longest_line = 64u << 20;
 
 // `was_asked`: the whole request went out.
@@ -98,7 +99,10 @@ public:
         connection_.stream().expires_after(silence_);
         const auto unread = co_await connection_.read_header(parser_);
         if (unread) throw broken_off(to_, unread, true);
-        if (!past_.empty() && status() == not_reached) throw member_unreachable(unreachable_past(to_.name));
+        if (status() == not_reached)
+            throw member_unreachable(past_.empty() ? about_to_stop(to_.name) : unreachable_past(to_.name));
+        if (!past_.empty() && status() == not_answered)
+            throw member_unreachable("The server " + to_.name + " of this cluster has not answered.", true);
     }
 
     int status() const { return parser_.get().result_int(); }

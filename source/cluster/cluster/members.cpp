@@ -45,6 +45,19 @@ std::vector<cluster_member> members::others() const
     return all;
 }
 
+std::vector<cluster_member> members::staying() const
+{
+    auto all = others();
+    std::erase_if(all, [this](const auto& each) { return leaves(each.name); });
+    return all;
+}
+
+bool members::leaves(std::string_view name) const
+{
+    const auto at = there_.find(name);
+    return at != there_.end() && flag_of(at->second.about, leaves_mark);
+}
+
 const json::object* members::about(std::string_view name) const
 {
     const auto at = there_.find(name);
@@ -74,7 +87,13 @@ std::int64_t members::life_of(std::string_view name) const
     return at == there_.end() ? 0 : at->second.life;
 }
 
-// False: nothing of who is there has changed.
+bool members::came_after(std::string_view name, std::chrono::steady_clock::time_point moment) const
+{
+    const auto at = there_.find(name);
+    return at != there_.end() && at->second.heard > moment;
+}
+
+// False: it was registered before.
 bool members::take(const etcd_entry& entry)
 {
     std::string name = entry.key.substr(prefix_.size());
@@ -87,7 +106,9 @@ bool members::take(const etcd_entry& entry)
     lost_.erase(name);
     auto& registered = there_[std::move(name)];
     const bool is_new = registered.life != entry.created;
-    registered = {std::move(about), entry.created};
+    if (is_new) registered.heard = std::chrono::steady_clock::now();
+    registered.about = std::move(about);
+    registered.life = entry.created;
     return is_new;
 }
 
@@ -113,15 +134,15 @@ void members::put(const etcd_entry& entry, bool removed)
     const auto name = std::string_view(entry.key).substr(prefix_.size());
     const auto at = there_.find(name);
     if (removed && at == there_.end()) return;
+    const bool left = leaves(name);
     if (removed) {
-        const bool left = flag_of(at->second.about, leaves_mark);
         log::info(left ? "member_left" : "member_lost", {{"member", name}});
         if (!left) lost_.insert(at->first);
         there_.erase(at);
     }
     const bool is_new = !removed && take(entry);
     if (is_new) log::info("member_there", {{"member", name}});
-    if (removed || is_new) changed();
+    if (removed || is_new || leaves(name) != left) changed();
 }
 
 }  // namespace cmcp

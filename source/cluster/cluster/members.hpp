@@ -5,6 +5,7 @@
 #include "etcd/etcd_keys.hpp"
 #include "jsonrpc/json.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,8 +43,15 @@ public:
     /// The other member that the handle names; null: it names none.
     const cluster_member* owner_of(std::string_view handle) const;
 
+    /// The others but for those that have said that they end: nothing new goes to these over connections that are open.
+    std::vector<cluster_member> staying() const;
+    bool leaves(std::string_view name) const;  ///< it has said so, and is still registered
+
     /// The revision in which the other one was registered; 0: it is not.
     std::int64_t life_of(std::string_view name) const;
+
+    /// Whether the other one has been registered anew since then, as far as was heard.
+    bool came_after(std::string_view name, std::chrono::steady_clock::time_point moment) const;
 
     /// What is registered, and what changes of it.
     void put_all(const std::vector<etcd_entry>& all);
@@ -56,6 +64,7 @@ private:
     struct registration {
         json::object about;
         std::int64_t life = 0;
+        std::chrono::steady_clock::time_point heard{};  // of this life
     };
 
     bool take(const etcd_entry& entry);
@@ -70,7 +79,7 @@ private:
     std::vector<std::function<void()>> heard_;
 };
 
-/// What a member that ends says of itself, {"leaves": true}, before it is not registered any more.
+/// What a member that ends says of itself, {"leaves": true}, before it takes no requests any more.
 inline constexpr std::string_view leaves_mark = "leaves";
 
 /// What the member says of itself beside its load: {"host", "port"}.

@@ -32,6 +32,9 @@ namespace {
 // After the requests have been cancelled, their streams and connections end within this.
 constexpr milliseconds ending_limit(3000);
 
+// Other servers that hear of this one's end close their connections within this.
+constexpr milliseconds time_to_hear(1000);
+
 constexpr std::size_t most_administrators = 64;
 
 // A client of TLS could not read why.
@@ -343,6 +346,7 @@ awaitable<> http_server::stop()
     self.core.cancel_all();
     co_await self.core.requests_ended(ending_limit);
     co_await self.connections.wait_idle(ending_limit);
+    if (self.members) co_await self.members->connections.wait_idle(time_to_hear);
     for (auto* side : {&self.admin, &self.members}) {
         if (!*side) continue;
         (*side)->connections.cancel_all();

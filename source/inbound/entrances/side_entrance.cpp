@@ -74,7 +74,7 @@ void side_entrance::stop()
     if (std::exchange(stopped_, true)) return;
     listens.close();
     context.stopping = true;
-    context.close_idle();
+    if (!rules.of_members) context.close_idle();
     if (!listens.address().path().empty()) ::unlink(listens.address().path().c_str());
 }
 

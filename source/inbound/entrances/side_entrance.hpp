@@ -38,6 +38,8 @@ struct side_entrance {
                   std::shared_ptr<memory_budget> memory);
     ~side_entrance();
 
+    /// Nothing is answered any more. The connections of other servers stay: each request on one is told so, and they
+    /// end when those servers have heard that this one ends.
     void stop();
 
     entrance_rules rules;

@@ -230,6 +230,14 @@ awaitable<bool> begin_call(exchange& x, quotas* limits)
     co_return false;
 }
 
+// Whether the request of another server is told to go elsewhere, because this one ends and has begun nothing of it.
+awaitable<bool> turns_away(exchange& x, const connection_context& context)
+{
+    const bool ends = context.of_members && context.stopping && context.members != nullptr;
+    if (ends) co_await context.members->turn_away(x);
+    co_return ends;
+}
+
 // How a request ended.
 struct served {
     bool peer_gone = false;  // before its request was whole
@@ -261,12 +269,15 @@ awaitable<served> serve_request(client_socket& peer, connection_context& context
     bool is_own = outcome != request_reader::outcome::refused;
     if (!is_own)
         co_await x.reply(std::move(refusal));
-    else if (context.members != nullptr && context.members->is_elsewhere(request))
+    else
+        is_own = !co_await turns_away(x, context);
+    if (is_own && context.members != nullptr && context.members->is_elsewhere(request))
         is_own = !co_await context.members->pass_on(x);
     auto* const pool = is_own && has_long_body(request) ? context.pool.lock().get() : nullptr;
     if (pool != nullptr) is_own = co_await read_long_body(peer, request, *pool, context.config, *context.budget);
     if (request.target != nullptr) loop_steps::name(request.target->path.c_str());
     if (is_own) is_own = co_await begin_call(x, context.limits);
+    if (is_own) is_own = !co_await turns_away(x, context);
     if (is_own) co_await context.routes.serve(x);
     if (pool != nullptr && request.read_body)
         pool->discard(x.executor(), request.payer(), std::move(request.read_body));
@@ -303,7 +314,8 @@ awaitable<> serve_peer(std::shared_ptr<client_socket> peer, std::shared_ptr<conn
             reads.emplace(*context, reader);
         }
         hold.end();
-        go_on = go_on && !context->stopping;
+        // Another server ends its connection itself when it hears of this one's end, so that no request meets it.
+        go_on = go_on && (!context->stopping || context->of_members);
     }
     auto limit = context->stopping ? last_words_at_stop : last_words;
     if (!peer->gone()) co_await peer->close_gently(limit);

@@ -35,6 +35,9 @@ public:
     /// nothing of it has been read.
     virtual awaitable<bool> pass_on(exchange& x) = 0;
 
+    /// Tells another server that asks that nothing of its request was done here, because this one ends.
+    virtual awaitable<> turn_away(exchange& x) = 0;
+
     /// Whether another server of this name is registered, or was since this one began: one that comes back may ask
     /// before this one has heard of it.
     virtual bool is_member(std::string_view name) const = 0;

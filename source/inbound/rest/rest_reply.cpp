@@ -65,7 +65,7 @@ int rest_status(int busy, bool failed, const json::object& object)
     if (name == "Forbidden") return 403;
     if (name == "NameTaken" || name == "StateError") return 409;
     if (is_any_of(name, {"Busy", "NotAvailable", "ImageNotFetched", "SnapshotStoreError", "NodeCutOff"})) return 503;
-    if (name == "NodeUnreachable") return 502;
+    if (name == "NodeUnreachable") return flag_of(object, "may_have_run") ? 502 : 503;
     if (name == "RateLimited") return 429;
     return name == "SandboxError" ? 500 : 400;
 }

@@ -287,6 +287,11 @@ void application::settings_changed()
 
 awaitable<> application::python_settles() { co_await backend_.zygote_settles(); }
 
+awaitable<> application::say_that_it_leaves()
+{
+    if (cluster_) co_await cluster_->lease.say_that_it_leaves();
+}
+
 awaitable<> application::stop()
 {
     co_await managers_->stop();

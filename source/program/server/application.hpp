@@ -34,6 +34,8 @@ public:
     /// Probes the sandbox and offers the tools; throws config_error when a required layer is missing.
     awaitable<> prepare();
 
+    awaitable<> say_that_it_leaves();  ///< to the other servers of the cluster, before requests are refused
+
     /// Ends background work (jobs, the care for sandboxes); to be awaited before the destruction.
     awaitable<> stop();
 

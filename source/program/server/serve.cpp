@@ -231,6 +231,7 @@ awaitable<> serve_http(asio::io_context& io, stop_signals& signals, settings& co
     co_await until_stopped(signals);
     parts.notice.stopping();
     co_await say_that_it_ends(app, config.drain_notice);
+    co_await app.say_that_it_leaves();
     app.core().refuse_new_requests();
     care.cancel_all();
     if (relayed) relayed->stop();

@@ -1,7 +1,5 @@
 #include "mcp/node_trials.hpp"
 
-#include <chrono>
-
 namespace cmcp {
 
 namespace {
@@ -24,11 +22,12 @@ awaitable<std::optional<node_unreachable>> problem_at(movable_request& request, 
 }
 
 // A problem of finding is the better one to tell.
-awaitable<std::optional<std::string>> next_node(movable_request& request, std::string node, node_unreachable& problem)
+awaitable<std::optional<std::string>> next_node(movable_request& request, std::string node,
+                                                movable_request::moment tried, node_unreachable& problem)
 {
     std::optional<std::string> next;
     try {
-        next = co_await request.find_again(std::move(node));
+        next = co_await request.find_again(std::move(node), tried);
         if (!next && problem.why != cause::silent) next.emplace();
     } catch (const node_unreachable& failure) {
         problem = failure;
@@ -42,6 +41,7 @@ awaitable<> try_nodes(movable_request& request, std::string node)
 {
     const auto until = std::chrono::steady_clock::now() + patience_with_nodes;
     for (int misdirections = 0;;) {
+        const auto tried = std::chrono::steady_clock::now();
         auto problem = co_await problem_at(request, node);
         if (!problem) co_return;
         if (problem->why == cause::unanswered && !request.may_repeat()) throw node_unreachable(*problem);
@@ -52,7 +52,7 @@ awaitable<> try_nodes(movable_request& request, std::string node)
             node = problem->new_node;
             continue;
         }
-        auto next = co_await next_node(request, node, *problem);
+        auto next = co_await next_node(request, node, tried, *problem);
         if (next && next->empty()) throw found_here();
         if (!next || is_over) throw node_unreachable(*problem);
         node = *std::move(next);

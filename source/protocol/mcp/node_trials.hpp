@@ -2,6 +2,7 @@
 
 #include "async/asio.hpp"
 
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -46,8 +47,9 @@ public:
     virtual awaitable<> try_at(std::string node) = 0;
 
     /// The node that has its sandbox from now on, where `node` does not: the same, which may answer now, or another
-    /// one; empty: this one. Nothing: none has.
-    virtual awaitable<std::optional<std::string>> find_again(std::string node) = 0;
+    /// one; empty: this one. Nothing: none has. `tried`: when that node was asked.
+    using moment = std::chrono::steady_clock::time_point;
+    virtual awaitable<std::optional<std::string>> find_again(std::string node, moment tried) = 0;
 
     /// Whether it may be done twice. Otherwise nobody is asked any more after a node that has not answered.
     virtual bool may_repeat() const = 0;

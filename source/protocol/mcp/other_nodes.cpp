@@ -197,10 +197,10 @@ public:
         request_.facts.bytes = call_facts::bytes_in(result_);
     }
 
-    awaitable<std::optional<std::string>> find_again(std::string node) override
+    awaitable<std::optional<std::string>> find_again(std::string node, moment tried) override
     {
         std::optional<std::string> next;
-        if (!handle_.empty()) next = co_await nodes_.find_again(handle_, std::move(node));
+        if (!handle_.empty()) next = co_await nodes_.find_again(handle_, std::move(node), tried);
         co_return next;
     }
 

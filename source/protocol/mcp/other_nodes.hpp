@@ -37,8 +37,9 @@ public:
     virtual awaitable<json::object> call(running_request& request, std::string node, shared_params params) = 0;
 
     /// The node that has the sandbox from now on, where `node` does not answer: the same, which may answer now, or
-    /// another one; empty: this one. Nothing: none has. Throws node_unreachable.
-    virtual awaitable<std::optional<std::string>> find_again(std::string handle, std::string node) = 0;
+    /// another one; empty: this one. Nothing: none has. `tried`: when it was asked. Throws node_unreachable.
+    virtual awaitable<std::optional<std::string>> find_again(std::string handle, std::string node,
+                                                             movable_request::moment tried) = 0;
 
     /// The node, where it is another server, that has the caller's sandbox of this name, or with an empty one the
     /// latest of all; else empty.

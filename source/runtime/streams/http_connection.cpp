@@ -93,6 +93,11 @@ void idle_connections::close_old()
     });
 }
 
+void idle_connections::close_if(const std::function<bool(const std::string& server)>& is_left)
+{
+    std::erase_if(waiting_, [&](const auto& each) { return is_left(each.server); });
+}
+
 void idle_connections::clear()
 {
     waiting_.clear();

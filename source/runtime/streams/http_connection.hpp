@@ -10,6 +10,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -64,6 +65,7 @@ public:
     void give_back(std::string server, std::unique_ptr<http_connection> connection,
                    std::shared_ptr<const void> terms = nullptr);
     void clear();
+    void close_if(const std::function<bool(const std::string& server)>& is_left);
 
 private:
     struct waiting {

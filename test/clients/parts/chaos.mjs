@@ -40,11 +40,20 @@ const DEFAULT = "default";        // in the place of a handle
 const run = (name, handle, command) =>
     handle === DEFAULT ? at(name).rest("system_run_command", { command }) : at(name).rest("execute_terminal_command", { sandbox_id: handle, command });
 
-/// The writes of one sandbox, one after the other, each with a word that no other has.
+const LONGEST = 500;        // lines of a file: an answer that is longer than its budget is shortened
+
+/// The writes of one sandbox, one after the other, each with a word that no other has, in one file after the other.
 class history {
     constructor(handle) { Object.assign(this, { handle, lines: [], left_behind: new Set(), last: 0 }); }
 
-    /// `lines` are those of the file after a write of `word`.
+    get file() { return `log-${Math.floor(this.last / LONGEST)}`; }
+
+    next_word() {
+        if (++this.last % LONGEST === 0) this.lines = [];
+        return `${this.handle.slice(-4)}-${this.last}`;
+    }
+
+    /// `lines` are those of `file` after a write of `word`.
     see(lines, word) {
         const twice = lines.find((line) => this.left_behind.has(line));
         if (twice !== undefined) violations.push(`${this.handle}: ${twice} was gone, and is back`);
@@ -67,10 +76,10 @@ async function write(one) {
     const servers = ready();
     if (!servers.length) return void await pause(50);
     const node = servers[below(servers.length)];
-    const word = `${one.handle.slice(-4)}-${++one.last}`;
+    const word = one.next_word();
     ++figures.calls;
     try {
-        const call = run(node.name, one.handle, `echo ${word} >> log; cat log`);
+        const call = run(node.name, one.handle, `echo ${word} >> ${one.file}; cat ${one.file}`);
         const { status, value } = await Promise.race([call, pause(30_000).then(() => { throw new Error("no answer within 30 s"); })]);
         if (status !== 200 || value.exit_code !== 0) return count(errors, value.error_type ?? value.cause ?? status);
         one.see(value.stdout.split("\n").filter(Boolean), word);
@@ -82,7 +91,7 @@ async function write(one) {
 // A write without an answer may have been done.
 async function read_again(one) {
     for (const node of ready()) {
-        const { status, value } = await run(node.name, one.handle, "cat log").catch(() => ({}));
+        const { status, value } = await run(node.name, one.handle, `cat ${one.file}`).catch(() => ({}));
         if (status === 200 && value.exit_code === 0) return void one.see(value.stdout.split("\n").filter(Boolean));
     }
 }
@@ -161,7 +170,7 @@ await test("chaos: at the end each sandbox is there once, the same through each 
     for (const one of histories) {
         await read_again(one);
         const texts = [];
-        for (const name of names) texts.push((await run(name, one.handle, "cat log")).value.stdout);
+        for (const name of names) texts.push((await run(name, one.handle, `cat ${one.file}`)).value.stdout);
         assert.equal(new Set(texts).size, 1, `${one.handle} differs by server`);
     }
     assert.deepEqual(violations, []);

@@ -228,6 +228,42 @@ await test("snapshots: a rolling restart of all servers under load fails no call
     assert.equal((await counts()).reduce((a, b) => a + b), calls, "lines are lost");
 });
 
+await test("snapshots: servers that end again and again, asked through another one all the time, fail no call and lose no line", async () => {
+    const failures = [];
+    let calls = 0;
+    for (let round = 0; round < 6; ++round) {
+        const node = cluster.node(round % 2 ? "n2" : "n3");
+        const handles = [];
+        while (handles.length < 4) {
+            const { sandbox_id } = await at(node.name).call("create_sandbox");
+            if (node_of(sandbox_id) === node.name) handles.push(sandbox_id);
+            else await at(node.name).call("delete_sandbox", { sandbox_id });
+        }
+        let goes_on = true;
+        const written = new Map(handles.map((handle) => [handle, 0]));
+        const clients = [...handles, ...handles].map(async (sandbox_id) => {        // two for each, so that connections wait and are used
+            for (; goes_on; ++calls) {
+                const { status, value } = await at("n1").rest("execute_terminal_command", { sandbox_id, command: "echo line >> log" });
+                if (status !== 200 || value.exit_code !== 0) failures.push(`${node.name}: ${status} ${JSON.stringify(value).slice(0, 300)}`);
+                else written.set(sandbox_id, written.get(sandbox_id) + 1);
+            }
+        });
+        const before = calls;
+        await until("calls go on", () => calls > before + 40);
+        await node.stop({ keep: true });
+        await node.start();
+        await ready(node.name);
+        goes_on = false;
+        await Promise.all(clients);
+        for (const handle of handles) {
+            assert.equal(Number(await at("n1").run(handle, "wc -l < log")), written.get(handle), "lines are lost");
+            await at("n1").call("delete_sandbox", { sandbox_id: handle });
+        }
+    }
+    console.log(`# ${calls} calls while six servers ended, ${failures.length} failed`);
+    assert.deepEqual(failures, []);
+});
+
 await test("snapshots: a terminal finds its sandbox after its server was lost", async () => {
     const owner = names.find((name) => name !== "n2");
     const fresh = (await at(owner).call("create_sandbox")).sandbox_id;

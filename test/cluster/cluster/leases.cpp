@@ -302,6 +302,55 @@ TEST_CASE("a server that leaves gives its name free at once")
     CHECK(test::run_coroutine(s.io, two.lease.is_gone("n2", 0s)) == std::nullopt);
 }
 
+TEST_CASE("a server that is about to leave says so while it is registered, and keeps what it has")
+{
+    stage s;
+    auto& one = s.server("n1");
+    auto& two = s.server("n2");
+    one.enter();
+    two.enter();
+    two.keeps_its_lease();
+    REQUIRE(s.until([&] { return two.all.life_of("n1") != 0; }));
+    CHECK_FALSE(two.all.leaves("n1"));
+    test::run_coroutine(s.io, one.lease.say_that_it_leaves());
+    REQUIRE(s.until([&] { return two.all.leaves("n1"); }));
+    CHECK(one.lease.is_in_touch());
+    CHECK(two.all.staying().empty());
+    test::run_coroutine(s.io, one.lease.tell(true));
+    test::run_coroutine(s.io, one.lease.leave());
+    REQUIRE(s.until([&] { return two.all.life_of("n1") == 0; }));
+    CHECK(two.all.lost().empty());
+    one.enter();
+    REQUIRE(s.until([&] { return two.all.life_of("n1") != 0; }));
+    CHECK_FALSE(two.all.leaves("n1"));
+}
+
+TEST_CASE("a renewal after a moment shows that a server lives, and none shows it of one that has ended before that")
+{
+    stage s;
+    auto& one = s.server("n1");
+    auto& two = s.server("n2");
+    one.enter();
+    one.keeps_its_lease();
+    two.enter();
+    two.keeps_its_lease();
+    const auto renewed_since = [&](std::chrono::steady_clock::time_point moment) {
+        return test::run_coroutine(s.io, two.lease.is_renewed("n1", moment));
+    };
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK_FALSE(renewed_since(begun));
+    REQUIRE(s.until([&] { return renewed_since(begun); }));
+    one.dies();
+    const auto end = std::chrono::steady_clock::now();
+    bool lives = false;
+    REQUIRE(s.until([&] {
+        lives = lives || renewed_since(end);
+        return test::run_coroutine(s.io, two.lease.is_gone("n1", 0s)) == true;
+    }));
+    CHECK_FALSE(lives);
+    CHECK_FALSE(renewed_since(end));
+}
+
 TEST_CASE("a server that begins a new life is not gone")
 {
     stage s;

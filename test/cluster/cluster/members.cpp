@@ -79,6 +79,25 @@ TEST_CASE("members come, are known when they have gone, and begin new lives")
     CHECK(all.life_of("n3") == 8);
 }
 
+TEST_CASE("a member that says that it leaves stays known, and is none that stays")
+{
+    members all(second());
+    all.put_all({registered("n1", at_three, 3), registered("n3", at_three, 4)});
+    int changes = 0;
+    all.on_change([&changes] { ++changes; });
+    for (int i = 0; i != 2; ++i) all.put(registered("n3", R"({"host":"10.0.0.3","port":3,"leaves":true})", 4), false);
+    CHECK(changes == 1);
+    CHECK(all.leaves("n3"));
+    CHECK(all.others().size() == 2);
+    REQUIRE(all.staying().size() == 1);
+    CHECK(all.staying().front().name == "n1");
+    all.put(registered("n3", "", 4), true);
+    CHECK(all.lost().empty());
+    CHECK_FALSE(all.leaves("n3"));
+    all.put(registered("n3", at_three, 9), false);
+    CHECK(all.staying().size() == 2);
+}
+
 TEST_CASE("entries that no server writes make no members")
 {
     members all(second());

@@ -3,6 +3,9 @@
 #include "test/support/catch.hpp"
 #include "test/support/tls_peer.hpp"
 
+#include <future>
+#include <optional>
+
 using namespace cmcp;
 using namespace cmcp::test;
 
@@ -53,6 +56,50 @@ private:
     }
 };
 
+bool answers(std::uint16_t port)
+{
+    try {
+        connected_to(port);
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
+
+/// n2 stops when it is told to, and is not done before a client of its own goes away.
+struct stopping_server : member_papers {
+    stopping_server() : stopping_server(entrances_of({"n1", "n2"})) {}
+    ~stopping_server()
+    {
+        client_.reset();
+        if (stopped_.valid()) stopped_.wait();
+    }
+    stopping_server(const stopping_server&) = delete;
+    stopping_server& operator=(const stopping_server&) = delete;
+
+    void begin_stop()
+    {
+        client_.emplace(two->server().port()).send(modern_call("waits", of_two));
+        REQUIRE(eventually([&] { return two->waits() == 1; }));
+        stopped_ = two->server().begin_stop();
+        REQUIRE(eventually([&] { return !answers(two->server().port()); }));
+    }
+
+    std::unique_ptr<member_server> one, two;
+
+private:
+    explicit stopping_server(std::map<std::string, bound_address> entrances) : member_papers(entrances)
+    {
+        auto config = settings_of("n2");
+        config.drain_timeout = std::chrono::seconds(60);
+        one = std::make_unique<member_server>(settings_of("n1"), std::move(entrances.at("n1")));
+        two = std::make_unique<member_server>(std::move(config), std::move(entrances.at("n2")));
+    }
+
+    std::optional<raw_client> client_;
+    std::future<void> stopped_;
+};
+
 }  // namespace
 
 TEST_CASE("a server to which only a third one can connect is reached past that, for the same caller")
@@ -84,7 +131,7 @@ TEST_CASE("a request is passed on between two servers at most once, and only for
     CHECK_FALSE(result.as_object().contains("may_have_run"));
     const auto id = session_of(*none.two);
     const auto ping = post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"ping"})", in_session(id) + ann);
-    CHECK(request(none.one->server(), ping).status == 502);
+    CHECK(request(none.one->server(), ping).status == 503);
     three_servers all(true);
     const std::string past = "cmcp-member-past: n2\r\n";
     const auto of_three = "sbx_n3" + std::string(random_part);
@@ -212,6 +259,32 @@ TEST_CASE("a list is made by all servers, and one that is gone is named")
     CHECK(alone.at("unreachable_nodes") == json::array{"n2"});
 }
 
+TEST_CASE("a server that stops begins nothing that another one asks of it over an open connection, and says so")
+{
+    stopping_server both;
+    CHECK(structured(request(both.one->server(), modern_call("whose", of_two))).at("node") == "n2");
+    both.begin_stop();
+    const auto result = structured(request(both.one->server(), modern_call("whose", of_two)));
+    CHECK(result.at("error_type") == "NodeUnreachable");
+    CHECK(std::string(result.at("error").as_string()).find("is about to stop") != std::string::npos);
+    CHECK_FALSE(result.as_object().contains("may_have_run"));
+    CHECK(both.two->calls() == 1);
+}
+
+TEST_CASE("a whole request over an open connection to a server that stops is refused as one that was not begun")
+{
+    stopping_server both;
+    const auto id = session_of(*both.two);
+    const auto ping = post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"ping"})", in_session(id) + ann);
+    CHECK(request(both.one->server(), ping).status == 200);
+    both.begin_stop();
+    const auto refused = request(both.one->server(), ping);
+    CHECK(refused.status == 503);
+    CHECK(refused.field("retry-after") == "5");
+    CHECK(refused.body.find("is about to stop") != std::string::npos);
+    CHECK(refused.body.find("may_have_run") == std::string::npos);
+}
+
 TEST_CASE("the caller is told that the other server cannot be reached, and which it is")
 {
     two_servers both;
@@ -222,7 +295,7 @@ TEST_CASE("the caller is told that the other server cannot be reached, and which
     CHECK(result.at("node") == "n2");
     const auto refused =
         request(both.one->server(), post("/mcp", R"({"jsonrpc":"2.0","id":1,"method":"ping"})", in_session(id) + ann));
-    CHECK(refused.status == 502);
+    CHECK(refused.status == 503);
     CHECK(refused.field("retry-after") == "5");
     CHECK(refused.body.find("The server n2 of this cluster cannot be reached") != std::string::npos);
 }

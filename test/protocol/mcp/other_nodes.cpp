@@ -29,7 +29,7 @@ public:
     {
         return handle.find("_n2_") != std::string_view::npos ? "n2" : "";
     }
-    awaitable<std::optional<std::string>> find_again(std::string handle, std::string) override
+    awaitable<std::optional<std::string>> find_again(std::string handle, std::string, movable_request::moment) override
     {
         looked_for.push_back(std::move(handle));
         co_return again;
