@@ -14,10 +14,16 @@ function(make_text text program)
         VERBATIM)
     set(made_texts ${made_texts} ${made_folder}/${text} PARENT_SCOPE)
 endfunction()
-foreach(text container-mcp.1 custom.env completion.bash completion.zsh completion.fish)
+foreach(text container-mcp.1 custom.env)
     make_text(${text} container-mcp)
 endforeach()
 make_text(container-mcp-load.1 container-mcp-load)
+foreach(shell bash zsh fish)
+    add_custom_command(OUTPUT ${made_folder}/completion.${shell}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${made_folder}
+        COMMAND container-mcp completion ${shell} > ${made_folder}/completion.${shell} DEPENDS container-mcp VERBATIM)
+    list(APPEND made_texts ${made_folder}/completion.${shell})
+endforeach()
 add_custom_target(package_texts ALL DEPENDS ${made_texts})
 
 # Every program that is shipped, and with the texts beside them what `cmake --install` and CPack take; both without the tests.

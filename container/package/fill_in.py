@@ -69,7 +69,6 @@ def version_of(program):
 VALUES = {
     "VERSION": version_of,
     "DATE": lambda program: release_date(),
-    "SETTING_NAMES": lambda program: " ".join(settings_of(program)),
     "SETTINGS_MANUAL": lambda program: for_manual(settings_of(program)),
     "SETTINGS_ENV": lambda program: for_env_file(settings_of(program)),
     "OPTIONS_MANUAL": lambda program: options_for_manual(options_of(program)),

@@ -192,9 +192,13 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
     {
         admin.emplace(io, std::move(socket), rules_for_administrators(config), logins, sessions.budget());
         admin->context.pool = core.pool();
+        admin->context.members = context.members;
         add_act_route(admin->routes);
         add_copy_route(admin->routes, *more.administration);
         add_administration(admin->routes, nullptr, true);
+        streamable.add_routes(admin->routes);
+        add_tool_routes(admin->routes, core, config);
+        if (more.routes) more.routes(admin->routes, {admin->by_way, sockets});
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
         add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
     }

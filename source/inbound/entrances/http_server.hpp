@@ -53,7 +53,7 @@ public:
                 std::function<json::value()> layers, http_parts parts = {}, readiness_check ready = {});
 
     /// Listens at this UNIX socket, too. Whoever comes in there is an administrator, and finds /admin, /healthz and
-    /// /metrics alone. Before start().
+    /// /metrics, and for the commands of the program the tools, files and shells of each principal. Before start().
     void administer_at(asio::io_context& io, bound_address socket);
 
     /// Listens at this address for the other servers of the cluster. Before start(). Throws certificate_problem.

@@ -3,6 +3,7 @@
 #include "async/deadline_wheel.hpp"
 #include "config/settings.hpp"
 #include "http/member_caller.hpp"
+#include "text/principal_name.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,11 +17,15 @@ namespace {
 // Longer than a member keeps a connection for its next request.
 constexpr std::chrono::milliseconds idle_time_of_members(120'000);
 
-login_ptr administrator()
+// The commands use sandboxes of whichever principal has them.
+login_ptr administrator(const http_request& request)
 {
+    const auto principal = request.header(field_of_principal).value_or("");
+    if (!principal.empty() && !can_be_principal(principal)) return nullptr;
     auto who = std::make_shared<login>();
     who->credential = "admin socket";
     who->scopes = scope_set::all();
+    who->principal = principal;
     return who;
 }
 
@@ -28,7 +33,7 @@ login_ptr administrator()
 
 entrance_rules rules_for_administrators(const settings& config)
 {
-    entrance_rules rules{config, {[who = administrator()](const http_request&) { return who; }}};
+    entrance_rules rules{config, {administrator, "administrator", "Container-MCP-Principal names no principal."}};
     rules.config.trusted_proxies.clear();
     return rules;
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cmcp {
 
@@ -21,6 +22,9 @@ struct entrance_rules {
     request_guard::way_in by_way;  ///< the login of a request, which needs no credentials
     bool of_members = false;       ///< the owners of certificates say for whom they ask
 };
+
+/// On whose behalf an administrator asks at that socket; without it nobody's, who is the default caller.
+inline constexpr std::string_view field_of_principal = "container-mcp-principal";
 
 /// For whoever may open the server's own socket in SANDBOX_ROOT: administrators, without tokens, TLS and proxies.
 entrance_rules rules_for_administrators(const settings& config);

@@ -184,8 +184,8 @@ json::object columns_by_list()
                               {"seconds", "duration", "Time"},
                               {"memory_bytes", "bytes", "Memory"},
                               {"first_line", "text", "First line"}});
-    all["sandboxes"] = columns_of({{"id", "handle", "ID"},
-                                   {"name", "text", "Name"},
+    all["sandboxes"] = columns_of({{"name", "text", "Name"},
+                                   {"id", "handle", "ID"},
                                    who,
                                    {"state", "word", "State"},
                                    {"last_used", "time", "Unused"},

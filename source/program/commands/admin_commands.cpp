@@ -1,15 +1,14 @@
 #include "commands/admin_lists.hpp"
 #include "commands/commands.hpp"
+#include "commands/remote_choice.hpp"
 #include "config/config_error.hpp"
 #include "config/labels.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "server/admin_socket.hpp"
-#include "text/encodings.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -27,14 +26,9 @@ constexpr admin_list end_list{"/admin/ends", "ends", "All runs have simply ended
 constexpr admin_list member_list{"/admin/cluster", "members", "This server is alone (CLUSTER_ETCD is not set)."};
 constexpr admin_list upstream_list{"/admin/layers", "upstreams", "config.toml names no other MCP servers."};
 
-std::string encoded(const std::string& text)
+json::object ask_or_throw(const server_place& from, const std::string& method, const std::string& path)
 {
-    return percent_encoded(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
-}
-
-json::object ask_or_throw(const settings& config, const std::string& method, const std::string& path)
-{
-    auto answer = ask_administration(config, method, path);
+    auto answer = ask_administration(from, method, path);
     if (answer.status < 300) return std::move(answer.body);
     const auto* sentence = answer.body.if_contains("error");
     throw std::runtime_error(sentence != nullptr && sentence->is_string()
@@ -42,9 +36,9 @@ json::object ask_or_throw(const settings& config, const std::string& method, con
                                  : "the server answers with HTTP status " + std::to_string(answer.status));
 }
 
-void print_admin_table(const admin_list& what, const json::object& answer)
+void print_admin_table(const admin_list& what, const json::object& answer, bool wide)
 {
-    const auto table = table_of(answer, what.member);
+    const auto table = table_of(answer, what.member, wide || prints_whole());
     if (table.empty())
         std::cout << what.nothing << '\n';
     else
@@ -82,21 +76,21 @@ std::string query_of(const admin_list& what, const admin_line& line)
     std::string query;
     const auto add = [&query](const std::string& part) { query += (query.empty() ? "?" : "&") + part; };
     if (line.all) add("node=*");
-    if (&what == &sandbox_list && !line.match.empty()) add("match=" + encoded(line.match));
+    if (&what == &sandbox_list && !line.match.empty()) add("match=" + in_query(line.match));
     if (&what == &sandbox_list && !line.ids.empty()) add("limit=1000");
     return query;
 }
 
-int show(const settings& config, const admin_list& what, bool json, const admin_line& line = {})
+int show(const server_place& from, const admin_list& what, bool json, const admin_line& line = {})
 {
-    const auto answer = ask_or_throw(config, "GET", std::string(what.path) + query_of(what, line));
+    const auto answer = ask_or_throw(from, "GET", std::string(what.path) + query_of(what, line));
     tell_unreachable(answer);
     if (json) {
         std::cout << jsonrpc::write_json(answer) << '\n';
         return 0;
     }
     if (&what == &usage_list) print_machines(answer);
-    print_admin_table(what, answer);
+    print_admin_table(what, answer, line.wide);
     if (const auto next = text_of(answer, "next"); !next.empty())
         std::cout << "… of " << count_in(answer, "total") << "; --match TEXT chooses\n";
     return 0;
@@ -108,9 +102,9 @@ struct entry {
 };
 
 // The entry that a person's word names.
-entry entry_named(const settings& config, const admin_list& among, const admin_line& line, const std::string& word)
+entry entry_named(const server_place& from, const admin_list& among, const admin_line& line, const std::string& word)
 {
-    const auto answer = ask_or_throw(config, "GET", std::string(among.path) + query_of(among, line));
+    const auto answer = ask_or_throw(from, "GET", std::string(among.path) + query_of(among, line));
     std::vector<entry> entries;
     for (const auto& row : answer.at(among.member).as_array()) {
         entry each{text_of(row.as_object(), "id"), text_of(row.as_object(), "node")};
@@ -122,20 +116,20 @@ entry entry_named(const settings& config, const admin_list& among, const admin_l
     return entries.empty() ? entry{word, {}} : entries.front();
 }
 
-std::string place_of(const admin_list& among, const entry& which)
+std::string address_of(const admin_list& among, const entry& which)
 {
-    const std::string node = which.node.empty() ? "" : "?node=" + encoded(which.node);
-    return std::string(among.path) + "/" + encoded(which.id) + node;
+    const std::string node = which.node.empty() ? "" : "?node=" + in_query(which.node);
+    return std::string(among.path) + "/" + in_query(which.id) + node;
 }
 
-int end_each(const settings& config, const admin_list& among, const admin_line& line, bool json)
+int end_each(const server_place& from, const admin_list& among, const admin_line& line, bool json)
 {
     json::array rows;
     bool all_ended = true;
     for (const auto& word : line.ids) {
-        const auto which = entry_named(config, among, line, word);
+        const auto which = entry_named(from, among, line, word);
         const auto& id = which.id;
-        const auto answer = ask_administration(config, "DELETE", place_of(among, which));
+        const auto answer = ask_administration(from, "DELETE", address_of(among, which));
         const bool ended = answer.status == 200;
         all_ended = all_ended && ended;
         rows.push_back(json::object{{"id", id}, {"ended", ended}});
@@ -149,9 +143,9 @@ int end_each(const settings& config, const admin_list& among, const admin_line& 
     return all_ended ? 0 : 1;
 }
 
-int reload(const settings& config, bool json)
+int reload(const server_place& from, bool json)
 {
-    const auto answer = ask_or_throw(config, "POST", "/admin/reload");
+    const auto answer = ask_or_throw(from, "POST", "/admin/reload");
     if (json) {
         std::cout << jsonrpc::write_json(answer) << '\n';
         return 0;
@@ -167,10 +161,10 @@ int reload(const settings& config, bool json)
     return 0;
 }
 
-int show_upstreams(const settings& config, bool json)
+int show_upstreams(const server_place& from, bool json)
 {
-    if (!json) return show(config, upstream_list, json);
-    const auto answer = ask_or_throw(config, "GET", std::string(upstream_list.path));
+    if (!json) return show(from, upstream_list, json);
+    const auto answer = ask_or_throw(from, "GET", std::string(upstream_list.path));
     std::cout << jsonrpc::write_json(answer.at(upstream_list.member)) << '\n';
     return 0;
 }
@@ -189,29 +183,29 @@ std::string sandboxes_text(std::size_t count)
 
 std::string place_in_cluster(const char* what, const std::string& node)
 {
-    return std::string("/admin/cluster/") + what + (node.empty() ? "" : "?node=" + encoded(node));
+    return std::string("/admin/cluster/") + what + (node.empty() ? "" : "?node=" + in_query(node));
 }
 
 // Wherever the sandbox is.
-int move_to_other(const settings& config, admin_line line, bool json)
+int move_to_other(const server_place& from, admin_line line, bool json)
 {
     line.all = true;
-    const auto which = entry_named(config, sandbox_list, line, line.ids.front());
-    const auto to = line.ids.size() > 1 ? "&to=" + encoded(line.ids[1]) : std::string();
+    const auto which = entry_named(from, sandbox_list, line, line.ids.front());
+    const auto to = line.ids.size() > 1 ? "&to=" + in_query(line.ids[1]) : std::string();
     const auto node = which.node.empty() ? line.node : which.node;
     const auto place = place_in_cluster("move", node) + (node.empty() ? "?" : "&");
-    const auto answer = ask_or_throw(config, "POST", place + "sandbox=" + encoded(which.id) + to);
+    const auto answer = ask_or_throw(from, "POST", place + "sandbox=" + in_query(which.id) + to);
     return print_or_say(answer, json, which.id + " is at " + text_of(answer, "node") + " now");
 }
 
-int drain(const settings& config, const admin_line& line, bool json)
+int drain(const server_place& from, const admin_line& line, bool json)
 {
     constexpr std::chrono::seconds between_looks(1);
     const auto place = place_in_cluster("drain", line.node);
-    auto answer = ask_or_throw(config, "POST", place);
+    auto answer = ask_or_throw(from, "POST", place);
     while (line.wait && count_of(answer, "sandboxes") != 0) {
         std::this_thread::sleep_for(between_looks);
-        answer = ask_or_throw(config, "POST", place);
+        answer = ask_or_throw(from, "POST", place);
     }
     const auto left = count_of(answer, "sandboxes");
     return print_or_say(answer, json,
@@ -226,22 +220,22 @@ struct pull {
     std::string said{};
 };
 
-void look_at(const settings& config, const std::string& image, pull& at)
+void look_at(const server_place& from, const std::string& image, pull& at)
 {
     const auto answer =
-        ask_administration(config, "POST", "/admin/images?image=" + encoded(image) + "&node=" + encoded(at.node));
+        ask_administration(from, "POST", "/admin/images?image=" + in_query(image) + "&node=" + in_query(at.node));
     at.is_there = flag_of(answer.body, "there");
     at.is_over = at.is_there || answer.status >= 300;
     at.said = at.is_there ? "has it" : text_of(answer.body, answer.status < 300 ? "progress" : "error");
     if (at.said.empty()) at.said = "HTTP status " + std::to_string(answer.status);
 }
 
-std::vector<pull> servers_with(const settings& config, const std::vector<std::string>& labels)
+std::vector<pull> servers_with(const server_place& from, const std::vector<std::string>& labels)
 {
     const auto wanted = read_labels(labels);
     if (!wanted) throw config_error("--labels takes names with values, as gpu=a100,zone=b");
     std::vector<pull> all;
-    const auto answer = ask_or_throw(config, "GET", std::string(member_list.path));
+    const auto answer = ask_or_throw(from, "GET", std::string(member_list.path));
     for (const auto& row : answer.at(member_list.member).as_array()) {
         label_map there;
         for (const auto& each : object_of(row.as_object(), "labels"))
@@ -254,16 +248,16 @@ std::vector<pull> servers_with(const settings& config, const std::vector<std::st
 }
 
 // Servers go on by themselves, whoever asks.
-int pull_image(const settings& config, const admin_line& line, bool json)
+int pull_image(const server_place& from, const admin_line& line, bool json)
 {
     constexpr std::chrono::seconds between_looks(1);
-    auto all = servers_with(config, line.labels);
+    auto all = servers_with(from, line.labels);
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
         for (auto& each : all) {
             if (each.is_over) continue;
             const auto before = each.said;
-            look_at(config, line.ids.front(), each);
+            look_at(from, line.ids.front(), each);
             goes_on = goes_on || !each.is_over;
             if (!json && each.said != before) std::cout << each.node << ": " << each.said << std::endl;
         }
@@ -275,15 +269,15 @@ int pull_image(const settings& config, const admin_line& line, bool json)
     return std::ranges::all_of(all, &pull::is_there) ? 0 : 1;
 }
 
-int change_cluster(const settings& config, const admin_line& line, bool json)
+int change_cluster(const server_place& from, const admin_line& line, bool json)
 {
-    if (line.action == "move") return move_to_other(config, line, json);
-    if (line.action == "pull") return pull_image(config, line, json);
-    if (line.action == "drain") return drain(config, line, json);
+    if (line.action == "move") return move_to_other(from, line, json);
+    if (line.action == "pull") return pull_image(from, line, json);
+    if (line.action == "drain") return drain(from, line, json);
     if (line.action == "undrain")
-        return print_or_say(ask_or_throw(config, "DELETE", place_in_cluster("drain", line.node)), json,
+        return print_or_say(ask_or_throw(from, "DELETE", place_in_cluster("drain", line.node)), json,
                             "The server takes sandboxes again.");
-    const auto answer = ask_or_throw(config, "POST", place_in_cluster("rebalance", line.node));
+    const auto answer = ask_or_throw(from, "POST", place_in_cluster("rebalance", line.node));
     return print_or_say(answer, json, "Gave away " + sandboxes_text(count_of(answer, "moved")) + ".");
 }
 
@@ -299,19 +293,20 @@ bool is_admin_command(std::string_view command)
 int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json)
 {
     const auto& config = loaded.values;
-    if (command == "ps") return show(config, run_list, json, line);
-    if (command == "kill") return end_each(config, run_list, line, json);
-    if (command == "usage") return show(config, usage_list, json, line);
-    if (command == "ends") return show(config, end_list, json, line);
     if (command == "cluster" && line.action == "check") return check_cluster(config, json);
     if (command == "cluster" && line.action == "rebuild") return rebuild_owners(config, line.dry_run, json);
-    if (command == "cluster" && !line.action.empty()) return change_cluster(config, line, json);
-    if (command == "cluster") return show(config, member_list, json);
-    if (command == "upstream") return show_upstreams(config, json);
-    if (command == "reload") return reload(config, json);
+    const auto from = place_of(config, line.server);
+    if (command == "ps") return show(from, run_list, json, line);
+    if (command == "kill") return end_each(from, run_list, line, json);
+    if (command == "usage") return show(from, usage_list, json, line);
+    if (command == "ends") return show(from, end_list, json, line);
+    if (command == "cluster" && !line.action.empty()) return change_cluster(from, line, json);
+    if (command == "cluster") return show(from, member_list, json);
+    if (command == "upstream") return show_upstreams(from, json);
+    if (command == "reload") return reload(from, json);
     const auto& list = command == "sandboxes" ? sandbox_list : command == "sessions" ? session_list : job_list;
-    if (!line.action.empty()) return end_each(config, list, line, json);
-    return show(config, list, json, line);
+    if (!line.action.empty()) return end_each(from, list, line, json);
+    return show(from, list, json, line);
 }
 
 }  // namespace cmcp::command

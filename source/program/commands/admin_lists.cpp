@@ -43,10 +43,10 @@ std::string with_more(std::string text, std::string_view separator, const json::
     return text;
 }
 
-std::string handle_in(const json::object& row, std::string_view name)
+std::string handle_in(const json::object& row, std::string_view name, bool whole)
 {
     const auto handle = text_of(row, name);
-    return prints_whole() ? handle : short_handle(handle);
+    return whole ? handle : short_handle(handle);
 }
 
 // Part of a whole, "12 of 31 GiB", where the row says what is free.
@@ -82,12 +82,12 @@ text_table::column head_of(const json::object& column)
 }
 
 // A kind that this command does not know is text.
-std::string cell_of(const json::object& row, const json::object& column)
+std::string cell_of(const json::object& row, const json::object& column, bool whole)
 {
     const auto name = view_of(column, "name"), kind = view_of(column, "kind"), of = view_of(column, "of");
     if (kind == "principal" && view_of(row, name).empty()) return "-";
     if (!row.contains(name)) return {};
-    if (kind == "handle") return handle_in(row, name);
+    if (kind == "handle") return handle_in(row, name, whole);
     if (kind == "texts") return with_more(text_of(row, name), "; ", array_in(row, of));
     if (kind == "list") return with_more({}, ",", array_in(row, name));
     if (kind == "pairs") return pairs_in(row, name);
@@ -115,7 +115,7 @@ std::string bytes_in(const json::object& row, std::string_view name)
     return value != nullptr && value->is_number() ? bytes_text(value->to_number<double>()) : std::string();
 }
 
-text_table table_of(const json::object& answer, std::string_view member)
+text_table table_of(const json::object& answer, std::string_view member, bool whole)
 {
     const auto& columns = array_in(object_of(answer, "columns"), member);
     if (columns.empty()) throw std::runtime_error("the server that runs is older than this command: restart it");
@@ -127,7 +127,7 @@ text_table table_of(const json::object& answer, std::string_view member)
     for (const auto& row : array_in(answer, member)) {
         std::vector<std::string> cells;
         if (has_nodes) cells.push_back(text_of(row.as_object(), "node"));
-        for (const auto& each : columns) cells.push_back(cell_of(row.as_object(), each.as_object()));
+        for (const auto& each : columns) cells.push_back(cell_of(row.as_object(), each.as_object(), whole));
         table.add(std::move(cells));
     }
     return table;

@@ -28,8 +28,11 @@ void handle_signals(void (*handler)(int))
 
 }  // namespace
 
-archive_progress::archive_progress()
-    : is_terminal_(::isatty(STDERR_FILENO) != 0), began_(std::chrono::steady_clock::now()), last_(began_)
+archive_progress::archive_progress(const char* when_interrupted)
+    : when_interrupted_(when_interrupted),
+      is_terminal_(::isatty(STDERR_FILENO) != 0),
+      began_(std::chrono::steady_clock::now()),
+      last_(began_)
 {
     handle_signals(note_signal);
 }
@@ -42,7 +45,7 @@ archive_progress::~archive_progress()
 
 void archive_progress::tell(std::uint64_t bytes, const std::string& what)
 {
-    if (interrupted != 0) throw std::runtime_error("interrupted; nothing is kept");
+    if (interrupted != 0) throw std::runtime_error(when_interrupted_);
     const auto now = std::chrono::steady_clock::now();
     if (!is_terminal_ || now - last_ < between_lines) return;
     last_ = now;

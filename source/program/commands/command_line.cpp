@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <string_view>
 
 namespace cmcp::command {
 
@@ -31,7 +32,7 @@ constexpr std::array<short_option, 6> short_options{{
 struct raw_options {
     std::array<std::string, short_options.size()> shorts;
     std::vector<std::string> set;
-    std::string env_file, toml_file;
+    std::string env_file, toml_file, output;
     bool debug = false, json = false, live = false, version = false;
     image_line image;
     identity_line identity;
@@ -40,6 +41,12 @@ struct raw_options {
     audit_line audit;
     connect_words connect;
     backup_words backup;
+    server_choice server;
+    exec_words exec;
+    copy_words copy;
+    logs_words logs;
+    call_words call;
+    std::string shell;
 };
 
 void add_options(CLI::App& app, raw_options& into)
@@ -209,9 +216,73 @@ void add_ids(CLI::App& to, std::vector<std::string>& ids, const char* descriptio
     to.add_option("id", ids, description)->required();
 }
 
-// For a server that runs with the same SANDBOX_ROOT.
-void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
+void add_variables(server_choice& to, const environment& variables)
 {
+    const auto url = variables.find("CONTAINER_MCP_SERVER"), token = variables.find("CONTAINER_MCP_TOKEN");
+    if (to.url.empty() && url != variables.end()) to.url = url->second;
+    if (token != variables.end()) to.token = token->second;
+}
+
+void add_server_choice(CLI::App& to, server_choice& into)
+{
+    to.add_option("--server", into.url,
+                  "Address of a server (CONTAINER_MCP_SERVER); left out: the one that runs for SANDBOX_ROOT");
+    to.add_option("--token", into.token_by_option, "Token or key for --server (CONTAINER_MCP_TOKEN)");
+    to.add_option("--principal", into.principal, "On whose behalf, at the own server; left out: the sandbox's owner");
+}
+
+// Behind a server's choice.
+void add_people_commands(CLI::App& app, raw_options& into)
+{
+    const auto add = [&](const char* name, const char* description) {
+        auto* command = app.add_subcommand(name, description);
+        add_server_choice(*command, into.server);
+        return command;
+    };
+    auto* exec = add("exec", "Run a command in a sandbox: exec [SANDBOX] -- COMMAND [ARGUMENT...]");
+    exec->add_flag("-t,--tty", into.exec.terminal, "Give the command this terminal");
+    auto* shell = add("shell", "Open a shell with a terminal in a sandbox");
+    for (auto* each : {exec, shell})
+        each->add_option("sandbox", into.exec.words, "Name or id of the sandbox; left out: the default one");
+    auto* copy = add("cp", "Copy files and folders into a sandbox or out of it: cp FROM TO");
+    copy->add_option("from", into.copy.from, "A path here, SANDBOX:PATH, or - for standard input")->required();
+    copy->add_option("to", into.copy.to, "A path here, SANDBOX:PATH, or - for standard output")->required();
+    auto* logs = add("logs", "Show the output of a background job, or what has run in a sandbox");
+    logs->add_option("what", into.logs.what, "Id of a job, or name or id of a sandbox")->required();
+    logs->add_flag("-f,--follow", into.logs.follow, "Go on with what comes");
+    auto* call = add("call", "Call a tool and print its result as a model reads it: call TOOL [NAME=VALUE...]");
+    call->add_option("tool", into.call.tool, "Name of the tool")->required();
+    call->add_option("arguments", into.call.arguments, "NAME=TEXT, NAME:=JSON or NAME=@FILE");
+    call->add_option("--json", into.call.json, "All arguments as an object of JSON; - reads it from standard input");
+    call->add_option("-o,--output", into.call.output, "text, or json: the structured result")
+        ->check(CLI::IsMember({"text", "json"}));
+}
+
+// What a shell has typed, whose own options count where a name is asked for.
+command_line line_to_complete(const CLI::App& app, const std::vector<std::string>& words)
+{
+    command_line line;
+    line.command = complete_role;
+    line.sources.variables = current_environment();
+    raw_options raw;
+    for (std::size_t i = 0; i + 2 < words.size() && words[i] != "--"; ++i) {
+        if (words[i] == "--sandbox-root") line.sources.command_line.push_back({"SANDBOX_ROOT", words[i + 1], words[i]});
+        if (words[i] == "--server") raw.server.url = words[i + 1];
+        if (words[i] == "--token") raw.server.token_by_option = words[i + 1];
+        if (words[i] == "--principal") raw.server.principal = words[i + 1];
+    }
+    line.completing.server = raw.server;
+    add_variables(line.completing.server, line.sources.variables);
+    if (!words.empty()) line.completing.start = words.back();
+    line.completing.possible = complete(app, words);
+    return line;
+}
+
+// For a server that runs with the same SANDBOX_ROOT.
+void add_admin_commands(CLI::App& app, raw_options& raw)
+{
+    auto& into = raw.admin;
+    auto& json = raw.json;
     const auto add = [&](const char* name, const char* description) {
         auto* command = app.add_subcommand(name, description);
         command->add_flag("--json", json, "Print JSON");
@@ -220,6 +291,11 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
     const auto add_list = [&](const char* name, const char* description) {
         auto* command = add(name, description);
         command->add_flag("--all", into.all, "For all servers of the cluster");
+        command->add_option("-o,--output", raw.output, "wide: whole ids; json: as --json")
+            ->check(CLI::IsMember({"wide", "json"}));
+        command->add_option("--server", raw.server.url,
+                            "Address of a server (CONTAINER_MCP_SERVER); left out: the one that runs for SANDBOX_ROOT");
+        command->add_option("--token", raw.server.token_by_option, "Token or key for --server (CONTAINER_MCP_TOKEN)");
         return command;
     };
     add_list("ps", "Show what runs in the server: calls, jobs, tasks, kernels and shells");
@@ -278,7 +354,11 @@ void add_commands(CLI::App& app, raw_options& into)
         *app.add_subcommand("secret", "Set, list and remove secrets that sandboxes use without seeing them"),
         into.secret.wanted, into.json);
     add_audit_commands(*app.add_subcommand("audit", "Verify, export and follow the audit"), into.audit, into.json);
-    add_admin_commands(app, into.admin, into.json);
+    add_people_commands(app, into);
+    add_admin_commands(app, into);
+    app.add_subcommand("completion", "Print the script by which bash, zsh or fish completes commands")
+        ->add_option("shell", into.shell, "bash, zsh or fish")
+        ->required();
     app.add_subcommand("version", "Show the version");
     config->add_flag("--json", into.json, "Print JSON");
     doctor->add_flag("--json", into.json, "Print JSON");
@@ -346,6 +426,24 @@ settings_sources sources_of(const CLI::App& app, const raw_options& raw)
     return from;
 }
 
+// Behind -- is the command line of a program that runs in a sandbox.
+int words_before_program(int argc, char** argv)
+{
+    const auto is = [](const char* wanted) {
+        return [wanted](const char* word) { return std::string_view(word) == wanted; };
+    };
+    const auto dashes = std::find_if(argv, argv + argc, is("--"));
+    const bool runs = std::any_of(argv, dashes, is("exec"));
+    return runs ? static_cast<int>(dashes - argv) : argc;
+}
+
+void choose_server(raw_options& raw, const environment& variables)
+{
+    add_variables(raw.server, variables);
+    for (auto* each : {&raw.exec.server, &raw.copy.server, &raw.logs.server, &raw.call.server, &raw.admin.server})
+        *each = raw.server;
+}
+
 // Beside --help and --json.
 bool has_own_flags(const CLI::App& command) { return command.get_options().size() > 2; }
 
@@ -375,13 +473,15 @@ command_line parse_command_line(int argc, char** argv)
     raw_options raw;
     add_options(app, raw);
     add_commands(app, raw);
+    if (argc > 2 && argv[1] == complete_role) return line_to_complete(app, {argv + 3, argv + argc});
+    const int own = words_before_program(argc, argv);
     try {
-        app.parse(argc, argv);
+        app.parse(own, argv);
     } catch (const CLI::CallForHelp&) {
         print_help(app);
         throw early_exit{0};
     } catch (const CLI::ExtrasError&) {
-        std::cerr << tell_unknown_words("container-mcp", unknown_in_order(app, argc, argv), flags_of(app),
+        std::cerr << tell_unknown_words("container-mcp", unknown_in_order(app, own, argv), flags_of(app),
                                         commands_of(app));
         throw early_exit{2};
     } catch (const CLI::ParseError& e) {
@@ -395,17 +495,25 @@ command_line parse_command_line(int argc, char** argv)
                 action->get_name();
     }
     if (raw.version) line.command = "version";
-    line.json = raw.json;
+    line.json = raw.json || raw.output == "json";
+    raw.admin.wide = raw.output == "wide";
     line.live = raw.live;
     line.image = raw.image;
     line.identity = raw.identity;
     line.secret = raw.secret;
-    line.admin = raw.admin;
     line.audit = raw.audit;
     line.connect = raw.connect;
     line.backup = raw.backup;
     line.sources = sources_of(app, raw);
     line.sources.trust_working_folder = line.command != "stdio";
+    raw.exec.argv.assign(argv + std::min(own + 1, argc), argv + argc);
+    choose_server(raw, line.sources.variables);
+    line.admin = raw.admin;
+    line.exec = raw.exec;
+    line.copy = raw.copy;
+    line.logs = raw.logs;
+    line.call = raw.call;
+    line.shell = raw.shell;
     return line;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/completion.hpp"
 #include "config/load_settings.hpp"
 #include "secrets/secret_order.hpp"
 
@@ -39,6 +40,51 @@ struct secret_line {
     secret_order wanted;
 };
 
+/// The server that a command asks; without an address the one that runs for SANDBOX_ROOT.
+struct server_choice {
+    std::string url;              ///< --server, or CONTAINER_MCP_SERVER of the environment
+    std::string token;            ///< CONTAINER_MCP_TOKEN of the environment
+    std::string token_by_option;  ///< goes before
+    std::string principal;        ///< at the own server: on whose behalf
+};
+
+/// The words behind `exec` and `shell`.
+struct exec_words {
+    server_choice server;
+    std::vector<std::string> words;  ///< before --: the sandbox, by name or id; none: the default one
+    std::vector<std::string> argv;   ///< behind --
+    bool terminal = false;
+};
+
+/// The words behind `cp`.
+struct copy_words {
+    server_choice server;
+    std::string from, to;
+};
+
+/// The words behind `logs`.
+struct logs_words {
+    server_choice server;
+    std::string what;  ///< a job or a sandbox
+    bool follow = false;
+};
+
+/// The words behind `call`.
+struct call_words {
+    server_choice server;
+    std::string tool;
+    std::vector<std::string> arguments;
+    std::string json;    ///< arguments as an object; "-": standard input
+    std::string output;  ///< "json"; empty: text
+};
+
+/// What is typed so far, for a shell that completes it.
+struct completion_words {
+    server_choice server;
+    std::string start;  ///< of the word that is being typed
+    completions possible;
+};
+
 /// The words behind the commands that administer a running server.
 struct admin_line {
     std::string action;               ///< rm, end, cancel, or one of `cluster`; empty: show
@@ -49,6 +95,8 @@ struct admin_line {
     std::vector<std::string> labels;  ///< `pull`: of the servers
     std::string node;                 ///< the server that `cluster` drains or evens out; empty: this one
     bool all = false;                 ///< of all servers of the cluster
+    bool wide = false;                ///< ids are shown whole
+    server_choice server;
 };
 
 /// The words behind `audit`.
@@ -96,7 +144,16 @@ struct command_line {
     audit_line audit;
     connect_words connect;
     backup_words backup;
+    exec_words exec;
+    copy_words copy;
+    logs_words logs;
+    call_words call;
+    std::string shell;  ///< of `completion`
+    completion_words completing;
 };
+
+/// The first word, where a shell asks what may follow: __complete -- WORD…
+inline constexpr std::string_view complete_role = "__complete";
 
 /// The program ends at once, because help was shown or the command line is wrong (stderr says why).
 struct early_exit {
@@ -114,6 +171,25 @@ int doctor(const loaded_settings& loaded, bool json);  ///< 1 when a layer that 
 int health(const loaded_settings& loaded, bool live);
 /// Work on the store of images; 1 when `verify` finds a difference.
 int images(const loaded_settings& loaded, const image_line& line, bool json);
+
+/// Runs a program in a sandbox on the standard streams, or a shell on the terminal; the exit code is the program's.
+int exec(const loaded_settings& loaded, const exec_words& line);
+int shell(const loaded_settings& loaded, const exec_words& line);
+
+/// Copies files and folders into a sandbox or out of it; 1 when something was left out.
+int copy(const loaded_settings& loaded, const copy_words& line);
+
+/// Shows the output of a job, or what has run in a sandbox.
+int logs(const loaded_settings& loaded, const logs_words& line);
+
+/// Calls a tool; 1 when its result is an error.
+int call_tool(const loaded_settings& loaded, const call_words& line);
+
+/// What a shell may put in place of the word that is being typed, a line each: first the program's own words, which
+/// need no settings, then names that the server knows.
+int show_completions(const completion_words& line);
+int complete_names(const loaded_settings& loaded, const completion_words& line);
+int show_completion_script(const std::string& shell);
 
 /// Shows or ends what runs in the server of SANDBOX_ROOT; 1 when something could not be ended.
 int administer(const loaded_settings& loaded, const std::string& command, const admin_line& line, bool json);

@@ -17,6 +17,7 @@
 namespace {
 
 using namespace cmcp;
+using command::complete_role;
 
 int show_version()
 {
@@ -74,9 +75,21 @@ int show_config(const loaded_settings& loaded, bool json)
     return 0;
 }
 
+int complete_words(const command::command_line& line)
+{
+    command::show_completions(line.completing);
+    try {
+        return command::complete_names(load_settings(line.sources), line.completing);
+    } catch (const config_error&) {  // they are told where a command is run
+        return 0;
+    }
+}
+
 int run(const command::command_line& line, int argc, char** argv)
 {
     if (line.command == "version") return show_version();
+    if (line.command == "completion") return command::show_completion_script(line.shell);
+    if (line.command == complete_role) return complete_words(line);
     const loaded_settings loaded = load_settings(line.sources);
     const command::own_start again{{argv, argv + argc}, line.sources.variables};
     command::hide_secrets(argc, argv, loaded.secret_variables);
@@ -93,6 +106,11 @@ int run(const command::command_line& line, int argc, char** argv)
     if (line.command == "restore") return command::restore(loaded, line.backup, line.json);
     if (line.command == "connect")
         return command::connect_client(loaded, line.connect, line.sources.variables, line.json);
+    if (line.command == "exec") return command::exec(loaded, line.exec);
+    if (line.command == "shell") return command::shell(loaded, line.exec);
+    if (line.command == "cp") return command::copy(loaded, line.copy);
+    if (line.command == "logs") return command::logs(loaded, line.logs);
+    if (line.command == "call") return command::call_tool(loaded, line.call);
     if (command::is_admin_command(line.command))
         return command::administer(loaded, line.command, line.admin, line.json);
     if (line.command == "stdio") return command::stdio(loaded, again);

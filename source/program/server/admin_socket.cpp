@@ -1,59 +1,29 @@
 #include "server/admin_socket.hpp"
 
-#include "config/settings.hpp"
-#include "jsonrpc/read_object.hpp"
-#include "posix/bytes.hpp"
-#include "posix/unique_fd.hpp"
-#include "text/number.hpp"
+#include "async/asio.hpp"
+#include "remote/server_client.hpp"
 
-#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <string_view>
+#include <exception>
+#include <utility>
 
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 namespace cmcp::command {
 
 namespace {
 
-std::string why_unreachable(const settings& config, int error)
+awaitable<> ask_once(server_client& server, const std::string& method, const std::string& path,
+                     const admin_request& more, server_client::answer& heard)
 {
-    const std::string root = "SANDBOX_ROOT=" + config.sandbox_root.string();
-    if (error == EACCES || error == EPERM)
-        return "the server of " + root + " belongs to another user: run this as that user, or as root";
-    if (error == ENAMETOOLONG) return root + " is too long a path for a socket: set it to a shorter one";
-    if (error == ENOENT || error == ECONNREFUSED)
-        return "no server runs for " + root +
-               ": start it with `container-mcp serve`, or name the folder of the one that runs with --sandbox-root";
-    return "the server of " + root + " does not answer: " + std::strerror(error);
-}
-
-std::string read_all(const settings& config, int from)
-{
-    std::string text;
-    std::array<char, 16384> piece{};
-    for (;;) {
-        const auto size = ::read(from, piece.data(), piece.size());
-        if (size < 0 && errno == EINTR) continue;
-        if (size < 0) throw std::runtime_error(why_unreachable(config, errno));
-        if (size == 0) return text;
-        text.append(piece.data(), static_cast<std::size_t>(size));
-    }
+    heard = co_await server.ask(method, path, more.body, more.patience);
 }
 
 }  // namespace
-
-std::string socket_path(const settings& config, std::string_view name)
-{
-    return (std::filesystem::absolute(config.sandbox_root).lexically_normal() / name).string();
-}
-
-std::string admin_socket_path(const settings& config) { return socket_path(config, "admin.sock"); }
 
 unique_fd connect_to(const std::string& path)
 {
@@ -70,34 +40,33 @@ unique_fd connect_to(const std::string& path)
     return socket;
 }
 
-// In HTTP/1.0 an answer ends with its connection.
+admin_answer ask_administration(const server_place& of, const std::string& method, const std::string& path,
+                                const admin_request& more)
+{
+    asio::io_context io(1);
+    server_client server(io.get_executor(), of);
+    server_client::answer heard;
+    std::exception_ptr failure;
+    asio::co_spawn(io, ask_once(server, method, path, more, heard), [&failure, &io](std::exception_ptr thrown) {
+        failure = thrown;
+        io.stop();  // the limit of the silence goes on
+    });
+    io.run();
+    if (failure) std::rethrow_exception(failure);
+    return {static_cast<int>(heard.status), std::move(heard.body)};
+}
+
 admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,
                                 const admin_request& more)
 {
-    const auto socket = connect_to(admin_socket_path(config));
-    if (!socket) throw std::runtime_error(why_unreachable(config, errno));
-    const timeval longest_silence{static_cast<time_t>(more.patience.count()), 0};
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
-    std::string about;
-    if (!more.body.empty())
-        about = "Content-Type: application/json\r\nContent-Length: " + std::to_string(more.body.size()) + "\r\n";
-    const auto head = method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n" + about + "\r\n";
-    if (!write_all(socket.get(), head + more.body)) throw std::runtime_error(why_unreachable(config, errno));
-    const auto text = read_all(config, socket.get());
-    const auto end_of_head = text.find("\r\n\r\n");
-    const auto status =
-        read_number<int>(std::string_view(text).substr(0, 12).substr(std::min<std::size_t>(9, text.size())));
-    if (end_of_head == std::string::npos || !status)
-        throw std::runtime_error("the server of SANDBOX_ROOT=" + config.sandbox_root.string() +
-                                 " ended before its answer was whole");
-    return {*status, jsonrpc::read_object(text.substr(end_of_head + 4))};
+    return ask_administration(own_server(config), method, path, more);
 }
 
 bool server_runs(const settings& config)
 {
-    if (connect_to(admin_socket_path(config))) return true;
+    if (connect_to(own_server(config).socket)) return true;
     if (errno == ENOENT || errno == ECONNREFUSED || errno == ENAMETOOLONG || errno == ENOTDIR) return false;
-    throw std::runtime_error(why_unreachable(config, errno));
+    throw std::runtime_error(own_server(config).why_unreachable(errno));
 }
 
 }  // namespace cmcp::command

@@ -2,23 +2,17 @@
 
 #include "jsonrpc/json.hpp"
 #include "posix/unique_fd.hpp"
+#include "remote/server_place.hpp"
 
 #include <chrono>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace cmcp {
 struct settings;
 }  // namespace cmcp
 
 namespace cmcp::command {
-
-/// The absolute path of a socket in SANDBOX_ROOT.
-std::string socket_path(const settings& config, std::string_view name);
-
-/// The socket at which a server is administered.
-std::string admin_socket_path(const settings& config);
 
 /// A blocking connection to a UNIX socket; none with errno.
 unique_fd connect_to(const std::string& path);
@@ -33,6 +27,10 @@ struct admin_request {
     std::string body;  ///< JSON
     std::chrono::seconds patience{60};
 };
+
+/// Asks a server. Blocks. Throws std::runtime_error with a sentence where none answers.
+admin_answer ask_administration(const server_place& of, const std::string& method, const std::string& path,
+                                const admin_request& more = {});
 
 /// Asks the server that runs for SANDBOX_ROOT. Blocks. Throws std::runtime_error with a sentence where none answers.
 admin_answer ask_administration(const settings& config, const std::string& method, const std::string& path,

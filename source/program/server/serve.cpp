@@ -179,7 +179,7 @@ std::optional<bound_address> address_of(const std::string& host_and_port, bool s
 // The socket of administrators. A server without one serves all the same.
 std::optional<bound_address> admin_socket(const settings& config)
 try {
-    return bound_address("unix:" + admin_socket_path(config), 0);
+    return bound_address("unix:" + own_server(config).socket, 0);
 } catch (const std::exception& failure) {
     log::warning("no_admin_socket", {{"reason", failure.what()}});
     return std::nullopt;

@@ -85,14 +85,42 @@ struct connected {
     }
 };
 
-// The socket is written as fast as its peer reads, and the terminal is read no faster.
-awaitable<> send_output(std::shared_ptr<connected> both)
+using program_message = program_streams::message;
+
+// Kubernetes' numbers of streams.
+std::string with_stream(const program_message& message)
+{
+    const char stream = message.is == program_message::kind::output ? '\1' : '\2';
+    return stream + message.bytes;
+}
+
+awaitable<> send_streams(std::shared_ptr<connected> both)
+{
+    auto& streams = *both->shell->process().streams();
+    for (bool goes_on = true; goes_on;) {
+        const auto message = co_await streams.next();
+        if (message.is == program_message::kind::end) break;
+        const bool as_text = message.is == program_message::kind::taken;
+        const std::string bytes =
+            as_text ? jsonrpc::write_json(json::object{{"taken", message.taken}}) : with_stream(message);
+        goes_on = co_await both->socket->write(bytes, as_text);
+    }
+}
+
+awaitable<> send_terminal(std::shared_ptr<connected> both)
 {
     for (bool goes_on = true; goes_on;) {
         const std::string bytes = co_await both->shell->used().read(most_of_output);
         if (bytes.empty()) break;
         goes_on = co_await both->socket->write(bytes);
     }
+}
+
+// The socket is written as fast as its peer reads, and the program is read no faster.
+awaitable<> send_output(std::shared_ptr<connected> both)
+{
+    auto sending = both->shell->process().streams() != nullptr ? send_streams(both) : send_terminal(both);
+    co_await std::move(sending);
     const auto end = both->shell->end();
     const std::string reason = both->login_ended ? "The login has ended." : jsonrpc::write_json(end);
     const auto code = both->login_ended ? not_understood : normal_end;
@@ -116,8 +144,20 @@ bool obey_order(attached_shell& shell, const json::object& order)
         shell.process().resize({*columns, *rows});
         return true;
     }
+    if (auto* streams = shell.process().streams(); streams != nullptr && flag_of(order, "end_of_input")) {
+        streams->end_input();
+        return true;
+    }
     const auto* signal = order.if_contains("signal");
     return signal != nullptr && signal->is_string() && shell.signal(std::string_view(signal->as_string()));
+}
+
+// False: it is more than the program may be sent ahead.
+awaitable<bool> take_bytes(std::shared_ptr<connected> both, std::string bytes)
+{
+    if (auto* streams = both->shell->process().streams()) co_return streams->feed(std::move(bytes));
+    co_await both->shell->used().type(std::move(bytes));
+    co_return true;
 }
 
 // The end of the socket is the end of the shell, and the other way round.
@@ -127,13 +167,16 @@ awaitable<> take_input(std::shared_ptr<connected> both)
         auto heard = co_await both->socket->read();
         if (!heard) break;
         if (!heard->is_text) {
-            co_await both->shell->used().type(std::move(heard->bytes));
-            continue;
+            const bool fits = co_await take_bytes(both, std::move(heard->bytes));
+            if (fits) continue;
+            co_await both->socket->close(not_understood, "send no more than 256 KiB before {\"taken\"} tells of them");
+            break;
         }
         if (heard->bytes.size() <= longest_order && obey_order(*both->shell, jsonrpc::read_object(heard->bytes)))
             continue;
         co_await both->socket->close(not_understood,
-                                     R"(send {"resize":{"cols":80,"rows":24}} or {"signal":"INT"}, QUIT or TSTP)");
+                                     R"(send {"resize":{"cols":80,"rows":24}}, {"signal":"INT"}, QUIT or TSTP, )"
+                                     R"(or without a terminal {"end_of_input":true})");
         break;
     }
     both->end();
@@ -175,6 +218,36 @@ std::uint16_t size_of(const http_request& request, std::string_view name, std::u
     return *number;
 }
 
+// A list of words, each a text without NUL; none: the shell.
+std::vector<std::string> words_of(const http_request& request)
+{
+    const auto text = request.filled_parameter("command");
+    if (!text) return {};
+    std::vector<std::string> words;
+    const auto list = jsonrpc::read_value(*text);
+    bool fits = list && list->is_array() && !list->get_array().empty();
+    for (const auto& each : fits ? list->get_array() : json::array()) {
+        fits = fits && each.is_string() && each.get_string().find('\0') == json::string::npos;
+        if (fits) words.emplace_back(each.get_string());
+    }
+    if (!fits || words.front().empty())
+        throw http_refusal(400, R"(command must be a list of words in JSON, as ["ls","-l"].)");
+    return words;
+}
+
+shell_program program_of(const http_request& request)
+{
+    shell_program program;
+    program.argv = words_of(request);
+    program.size = {size_of(request, "cols", 80), size_of(request, "rows", 24)};
+    const auto terminal = request.filled_parameter("terminal").value_or("true");
+    if (terminal != "true" && terminal != "false") throw http_refusal(400, "terminal must be true or false.");
+    program.terminal = terminal == "true";
+    if (!program.terminal && program.argv.empty())
+        throw http_refusal(400, "Without a terminal, command must name a program and its arguments.");
+    return program;
+}
+
 caller caller_by(const login& credentials)
 {
     caller who;
@@ -188,11 +261,11 @@ awaitable<std::unique_ptr<attached_shell>> open(const http_request& request, she
 {
     auto named = request.filled_parameter("sandbox_id");
     if (!named) named = request.parameter("sandbox_name");
-    const sandbox::terminal_size size{size_of(request, "cols", 80), size_of(request, "rows", 24)};
+    auto program = program_of(request);
     auto who = caller_by(*request.who);
     auto wanted = named.value_or("");
     auto where = co_await from.sandboxes.use(who, std::move(wanted));
-    auto attached = co_await from.shells.attach(std::move(who), std::move(where), size);
+    auto attached = co_await from.shells.attach(std::move(who), std::move(where), std::move(program));
     co_return std::make_unique<attached_shell>(from.shells, std::move(attached));
 }
 
@@ -231,16 +304,24 @@ std::vector<route_operation> describe_shell(const http_request&)
     route_operation shell;
     shell.path = "/sandbox/shell";
     shell.id = "open_shell";
-    shell.summary = "Open a shell with a terminal in a sandbox, as a WebSocket";
+    shell.summary = "Open a shell with a terminal, or run another program, in a sandbox, as a WebSocket";
     shell.description =
         "Binary messages are what is typed and what the terminal shows. Text messages to the server are "
         "{\"resize\": {\"cols\", \"rows\"}} and {\"signal\": \"INT\"} (QUIT, TSTP). The end's reason is "
         "{\"exit_code\", "
-        "\"cause\"}. The shell ends with the connection.";
+        "\"cause\"}. The shell ends with the connection. With terminal=false, messages of the program begin with a "
+        "byte 1 "
+        "(standard output) or 2 (standard error); {\"end_of_input\": true} ends its standard input, and {\"taken\"} "
+        "says how "
+        "many bytes of that it has taken: no more than 256 KiB may be on their way.";
     shell.tag = "sandboxes";
     shell.parameters.push_back(
         shell_parameter("sandbox_id", "Handle of the sandbox (or sandbox_name); left out: the default one", "string"));
     shell.parameters.push_back(shell_parameter("sandbox_name", "Name of the sandbox (or sandbox_id)", "string"));
+    shell.parameters.push_back(
+        shell_parameter("command", "A program and its arguments, a list in JSON; left out: bash", "string"));
+    shell.parameters.push_back(
+        shell_parameter("terminal", "false: the program has standard streams of its own", "boolean"));
     shell.parameters.push_back(shell_parameter("cols", "Columns of the terminal; 80 when left out", "integer"));
     shell.parameters.push_back(shell_parameter("rows", "Rows of the terminal; 24 when left out", "integer"));
     shell.gives["application/octet-stream"] = json::object{{"type", "string"}, {"format", "binary"}};

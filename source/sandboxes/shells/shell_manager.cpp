@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 // The life of shells; shell_reading.cpp has how their output is read.
@@ -20,6 +21,10 @@ namespace cmcp {
 namespace {
 
 using namespace std::chrono_literals;
+
+// The words behind the name are the program. Descriptor 3 is its input.
+constexpr const char* become = "exec \"$@\"";
+constexpr const char* become_with_input = "exec \"$@\" <&3 3<&-";
 
 constexpr std::size_t longest_typing = 64 * 1024;
 constexpr std::size_t most_keys = 100;
@@ -125,13 +130,20 @@ void shell_manager::make_room(const std::string& owner)
                                                  std::to_string(config_.max_shells) + "); try again later.");
 }
 
-sandbox::run_request shell_manager::request_for(const sandbox_record& where) const
+sandbox::run_request shell_manager::request_for(const sandbox_record& where, const shell_program& program) const
 {
     auto request = runs_.base(where);
     become_shell(request);
-    request.argv = {"/usr/bin/bash", "+H"};  // "!" stands for no command of before
+    if (program.argv.empty()) {
+        request.argv = {"/usr/bin/bash", "+H"};  // "!" stands for no command of before
+    } else {
+        request.argv = {runs_.program(where, "sh", "/usr/bin/bash"), "-c",
+                        program.terminal ? become : become_with_input, "container-mcp"};
+        request.argv.insert(request.argv.end(), program.argv.begin(), program.argv.end());
+    }
+    if (!program.terminal) request.limits.output = std::numeric_limits<std::uint64_t>::max();  // nothing is kept
     add_python_variables(request, python_home::sandbox);
-    request.environment.emplace_back("TERM", "xterm-256color");
+    if (program.terminal) request.environment.emplace_back("TERM", "xterm-256color");
     request.environment.emplace_back("PS1", "\\w\\$ ");
     request.environment.emplace_back("HISTFILE", "/tmp/.bash_history");
     add_given_python(request);
@@ -140,19 +152,22 @@ sandbox::run_request shell_manager::request_for(const sandbox_record& where) con
 }
 
 awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(caller who, sandbox_record where,
-                                                                      sandbox::terminal_size size)
+                                                                      shell_program program)
 {
-    auto request = request_for(where);
+    auto request = request_for(where, program);
     co_await runs_.sandboxes().admit_to_memory(where);
     make_room(where.owner);
     const auto one = std::make_shared<shell>(executor_, backend_);
     one->id = runs_.sandboxes().handles().make("shl");
     one->owner = where.owner;
     one->where = where;
-    one->size = size;
+    one->size = program.size;
     auto right = runs_.right_for(request, who, where.id);
     if (request.tools) request.environment.emplace_back(tool_rights::variable, right.text());
-    one->process->start(std::move(request), size, std::move(right));
+    if (program.terminal)
+        one->process->start(std::move(request), program.size, std::move(right));
+    else
+        one->process->start_plain(std::move(request), std::move(right));
     shells_[one->id] = one;
     bool opened = false;
     try {
@@ -162,7 +177,7 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(caller who
         throw;
     }
     if (opened) {
-        tasks_.spawn("watch shell", watch(one));
+        if (program.terminal) tasks_.spawn("watch shell", watch(one));
         log::info("shell_opened", {{"sandbox", where.id}});
         co_return one;
     }
@@ -172,10 +187,10 @@ awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::begin(caller who
 }
 
 awaitable<std::shared_ptr<shell_manager::shell>> shell_manager::attach(caller who, sandbox_record where,
-                                                                       sandbox::terminal_size size)
+                                                                       shell_program program)
 {
     auto entry = runs_.sandboxes().enter(where);
-    auto opening = begin(std::move(who), std::move(where), size);
+    auto opening = begin(std::move(who), std::move(where), std::move(program));
     auto one = co_await sandbox_activities::run(entry, std::move(opening));
     // The sandbox is in use as long as the shell is attached, and its end hangs up.
     one->activity = entry;
@@ -193,7 +208,8 @@ void shell_manager::release(std::shared_ptr<shell> used) { tasks_.spawn("end she
 awaitable<shell_view> shell_manager::open(caller who, request_io& io, sandbox_record where, sandbox::terminal_size size)
 {
     const auto place = co_await runs_.admit(who, io, false);
-    auto opening = begin(std::move(who), where, size);
+    shell_program shell_alone{.size = size};
+    auto opening = begin(std::move(who), where, std::move(shell_alone));
     const auto one = co_await runs_.guarded(std::move(where), std::move(opening));
     one->keeps = true;
     tasks_.spawn("shell output", keep_output(one));

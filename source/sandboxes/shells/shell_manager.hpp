@@ -28,6 +28,13 @@ struct shell_view {
     std::string note{};                        ///< what may not have been typed as it is
 };
 
+/// What a client attaches to.
+struct shell_program {
+    std::vector<std::string> argv{};  ///< empty: bash
+    bool terminal = true;
+    sandbox::terminal_size size{};
+};
+
 /// A wish to read a shell. Without wait_for and pattern the answer comes once the output has been quiet for `quiet`.
 struct shell_wish {
     std::optional<std::uint64_t> cursor;  ///< none: the end of the latest answer
@@ -67,8 +74,9 @@ public:
     awaitable<shell_answer> read(caller who, std::string id, shell_wish wish);
     awaitable<shell_view> close(caller who, std::string id);  ///< forgets it
 
-    /// A shell that its opener alone uses, without keeping its output. release() must follow.
-    awaitable<std::shared_ptr<shell>> attach(caller who, sandbox_record where, sandbox::terminal_size size);
+    /// A shell or another program that its opener alone uses, without keeping its output. release() must follow. One
+    /// without a terminal goes on however long it is silent.
+    awaitable<std::shared_ptr<shell>> attach(caller who, sandbox_record where, shell_program program);
     static shell_process& process_of(shell& of);
     static void touch(shell& used);
     void release(std::shared_ptr<shell> used);
@@ -94,8 +102,8 @@ private:
 
     std::shared_ptr<shell> find(const caller& who, const std::string& id) const;
     void make_room(const std::string& owner);
-    sandbox::run_request request_for(const sandbox_record& where) const;
-    awaitable<std::shared_ptr<shell>> begin(caller who, sandbox_record where, sandbox::terminal_size size);
+    sandbox::run_request request_for(const sandbox_record& where, const shell_program& program) const;
+    awaitable<std::shared_ptr<shell>> begin(caller who, sandbox_record where, shell_program program);
     awaitable<> keep_output(std::shared_ptr<shell> one);
     awaitable<> watch(std::shared_ptr<shell> one);
     awaitable<> end(std::shared_ptr<shell> one);

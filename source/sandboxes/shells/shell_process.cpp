@@ -2,10 +2,13 @@
 
 #include "async/uncancelled.hpp"
 #include "async/with_deadline.hpp"
+#include "posix/bytes.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace cmcp {
@@ -39,27 +42,43 @@ void shell_process::start(sandbox::run_request request, sandbox::terminal_size s
     tasks_.spawn("shell", run(std::move(request), std::move(right)));
 }
 
+void shell_process::start_plain(sandbox::run_request request, tool_rights::ticket right)
+{
+    auto [theirs, ours] = make_pipe();
+    if (!ours) throw std::system_error(errno, std::generic_category(), "no pipe for a program");
+    streams_ = std::make_shared<program_streams>(executor_, std::move(ours));
+    request.channel = std::make_shared<unique_fd>(std::move(theirs));
+    tasks_.spawn("input of a program", write_input(streams_));
+    tasks_.spawn("program", run(std::move(request), std::move(right)));
+}
+
+awaitable<> shell_process::write_input(std::shared_ptr<program_streams> to) { co_await to->write_input(); }
+
 // The coroutine keeps the object alive.
 awaitable<> shell_process::run(sandbox::run_request request, tool_rights::ticket right)
 {
     const auto self = shared_from_this();
     no_output nothing;
+    const auto streams = streams_;
+    sandbox::output_receiver& output = streams ? static_cast<sandbox::output_receiver&>(*streams) : nothing;
     sandbox::run_result ended;
     ended.why = sandbox::cause::cancelled;
     try {
-        ended = co_await backend_.run(std::move(request), nothing);
+        ended = co_await backend_.run(std::move(request), output);
     } catch (const boost::system::system_error& failure) {
         if (failure.code() != asio::error::operation_aborted) ended.error = failure.what();
     }
     right = {};
     end_ = std::move(ended);
     if (terminal_) terminal_->wake();
+    if (streams) streams->finish(end_->error);
     changed_.notify();
 }
 
 awaitable<bool> shell_process::opened()
 {
     const auto self = shared_from_this();
+    if (streams_) co_return true;
     terminal_ = co_await sandbox::terminal_master::receive(channel_);
     boost::system::error_code ignored;
     channel_.close(ignored);

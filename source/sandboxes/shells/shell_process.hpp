@@ -5,6 +5,7 @@
 #include "sandbox/backend.hpp"
 #include "sandbox/terminal_master.hpp"
 #include "sandboxes/tool_rights.hpp"
+#include "shells/program_streams.hpp"
 #include "shells/typed_text.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -16,13 +17,18 @@
 
 namespace cmcp {
 
-/// A program with a terminal in a sandbox. Who drops one calls finish() first. Io thread only.
+/// A program with a terminal in a sandbox, or with streams() in place of one. Who drops one calls finish() first. Io
+/// thread only.
 class shell_process : public std::enable_shared_from_this<shell_process> {
 public:
     shell_process(asio::any_io_executor executor, sandbox::backend& backend);
 
     /// `request` is complete but for the terminal. `right` ends with the program. Throws std::system_error.
     void start(sandbox::run_request request, sandbox::terminal_size size, tool_rights::ticket right = {});
+
+    /// Without a terminal. Standard input is descriptor 3 at first: `request` names a program that moves it.
+    void start_plain(sandbox::run_request request, tool_rights::ticket right = {});
+    program_streams* streams() { return streams_.get(); }  ///< null: there is a terminal
 
     awaitable<bool> opened();  ///< waits for the terminal; false: the program could not start, end() says why
     bool alive() const { return !end_; }
@@ -44,12 +50,14 @@ public:
 
 private:
     awaitable<> run(sandbox::run_request request, tool_rights::ticket right);
+    static awaitable<> write_input(std::shared_ptr<program_streams> to);
     awaitable<> wait_for_end(event::clock::duration limit);
 
     asio::any_io_executor executor_;
     sandbox::backend& backend_;
     asio::posix::stream_descriptor channel_;
     std::optional<sandbox::terminal_master> terminal_;
+    std::shared_ptr<program_streams> streams_;
     int own_group_ = 0;  // of the program itself
     std::optional<sandbox::run_result> end_;
     event changed_;
