@@ -195,10 +195,23 @@ private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-std::string first_line(const served_request& call)
+noted_call noted(const served_request& call, const std::string& tool)
 {
-    const auto* arguments = call.params.if_contains("arguments");
-    return arguments != nullptr && arguments->is_object() ? first_line_of(arguments->get_object()) : std::string();
+    return {call.who->principal, tool, first_line_of(object_of(call.params, "arguments")), call.facts.sandbox};
+}
+
+void note_past_call(call_history& history, const served_request& call, const tool_definition& called,
+                    std::chrono::steady_clock::time_point began, const tool_result& result)
+{
+    const bool only_looked = called.annotations.read_only && !result.is_error;
+    if (called.about == unnamed_subject::none || only_looked) return;
+    past_call past;
+    past.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    past.principal = call.who->principal;
+    past.tool = called.name;
+    past.sandbox = call.facts.sandbox;
+    past.input = input_of(object_of(call.params, "arguments"));
+    history.note_call(std::move(past), result);
 }
 
 // Programs want the result of the call: they would have to know how to go on.
@@ -412,7 +425,9 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
         if (call.who->protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
         facts.refused = true;
-        co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
+        auto refused = tool_failure(std::move(misfit));
+        offered.history.note_end(call.who->principal, refused, [&] { return noted(call, name); });
+        co_return describe_tool_result(std::move(refused), *call.who, offered.format);
     }
     std::optional<idempotent_calls::running> run;
     if (named) {
@@ -444,9 +459,8 @@ awaitable<json::object> call_tool(catalogue& offered, served_request& call)
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
-    offered.history.note_run(call.who->principal, result.structured, [&] {
-        return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
-    });
+    offered.history.note_end(call.who->principal, result, [&] { return noted(call, name); });
+    note_past_call(offered.history, call, wanted.definition(), began, result);
     auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
     if (run && stands) {
         json::object kept(sent, json::storage_ptr());
