@@ -19,11 +19,14 @@ async function log_in(page) {
     await live(page);
 }
 
+// What a previewed page tries is refused by the policy of its frame, which names no source of its own.
+const is_refusal_of_frame = (fault) => /violates the following Content Security Policy directive: "(img-src data: blob:|default-src 'none')"/.test(fault);
+
 /// Texts are text wherever they are shown.
 async function assert_harmless(page, place) {
     const found = await page.evaluate(() => [globalThis.pwned, document.querySelectorAll("img[src=x], svg:not(.curve), script:not([src]), [onerror], [onload], a[href^='javascript:']").length]);
     assert.deepEqual(found, [undefined, 0], place);
-    assert.deepEqual(page.faults, [], place);
+    assert.deepEqual(page.faults.filter((fault) => !is_refusal_of_frame(fault)), [], place);
 }
 
 await test("ui: markup in names, code, output, files and reasons is text in every pane", async () => {
