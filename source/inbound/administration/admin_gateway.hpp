@@ -59,6 +59,9 @@ public:
     virtual awaitable<json::object> usage(admin_viewer by, admin_connections known) = 0;
     virtual json::object ends(const admin_viewer& by) = 0;
     virtual json::object egress(const admin_viewer& by) = 0;
+    /// The viewer's own latest calls, newest first, about one sandbox where that is not empty.
+    virtual json::object calls(const admin_viewer& by, const std::string& sandbox) = 0;
+    virtual json::object trends(const admin_viewer& by) = 0;  ///< figures of the last hour, oldest first
     virtual awaitable<json::object> layers(admin_viewer by) = 0;
     /// Begins to fetch an image: {"image", "there"}, and "progress" while it is not there. Throws gateway_error.
     virtual json::object pull_image(const std::string& name) = 0;

@@ -56,12 +56,12 @@ constexpr const char* asked_again = "no-cache";
 constexpr const char* kept_for_good = "public, max-age=31536000, immutable";
 
 // Programs and pages of others have other origins, so 'self' is these files and the routes that they use.
-std::string policy_for(std::string_view style)
+std::string policy_for(std::string_view style, const std::string& frames = "'none'")
 {
     const std::string styles = style.empty() ? "'self'" : "'sha256-" + base64_encode(sha256(style)) + "'";
     return "default-src 'none'; style-src " + styles +
-           "; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
-           "frame-ancestors 'none'";
+           "; script-src 'self'; connect-src 'self'; img-src 'self' data:; media-src 'self'; frame-src " + frames +
+           "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
 // "/ui/" would make other addresses of the relative ones.
@@ -156,14 +156,15 @@ void add_file(router& routes, sent_file file)
 
 http_reply& protect_page(http_reply& reply) { return protect(reply, policy_for({})); }
 
-void add_page_files(router& routes, std::span<const page_file> files, std::string_view folder)
+void add_page_files(router& routes, std::span<const page_file> files, const page_needs& needs)
 {
+    const auto folder = needs.folder;
     const auto tag = tag_of_all(files);
     const auto below = '/' + std::string(folder);
     for (const auto& file : files) {
         const std::string path(file.path);
-        add_file(routes,
-                 {path, text_with_style(file, folder, tag), file.text, file.type, policy_for(file.style), asked_again});
+        add_file(routes, {path, text_with_style(file, folder, tag), file.text, file.type,
+                          policy_for(file.style, needs.frames), asked_again});
         if (folder.empty() || !path.starts_with(below)) continue;
         const auto address = below + tag + '/' + path.substr(below.size());
         add_file(routes, {address, {}, file.text, file.type, policy_for({}), kept_for_good});

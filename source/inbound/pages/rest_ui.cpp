@@ -13,9 +13,10 @@
 namespace cmcp {
 
 namespace ui {
-extern const std::string_view page_html, page_css, page_js, dialogs_js, elements_js, files_js, lists_js, live_js,
-    network_js, nodes_js, principals_js, sandboxes_js, screen_js, secrets_js, server_js, table_js,
-    terminal_js;  // ui/page.html, …
+extern const std::string_view page_html, page_css, page_js, advice_js, cell_js, charts_js, columns_js, connect_js,
+    dialogs_js, elements_js, files_js, highlight_js, history_js, lists_js, live_js, markdown_js, network_js, nodes_js,
+    one_sandbox_js, overview_js, packages_js, ports_js, previews_js, principals_js, sandboxes_js, screen_js, secrets_js,
+    server_js, snapshots_js, table_js, terminal_js;  // ui/page.html, …
 }
 
 namespace {
@@ -24,18 +25,32 @@ const page_file ui_files[] = {
     {"/ui", ui::page_html, html_type, ui::page_css},
     {"/ui/page.css", ui::page_css, style_type},
     {"/ui/page.js", ui::page_js, script_type},
+    {"/ui/advice.js", ui::advice_js, script_type},
+    {"/ui/cell.js", ui::cell_js, script_type},
+    {"/ui/charts.js", ui::charts_js, script_type},
+    {"/ui/columns.js", ui::columns_js, script_type},
+    {"/ui/connect.js", ui::connect_js, script_type},
     {"/ui/dialogs.js", ui::dialogs_js, script_type},
     {"/ui/elements.js", ui::elements_js, script_type},
     {"/ui/files.js", ui::files_js, script_type},
+    {"/ui/highlight.js", ui::highlight_js, script_type},
+    {"/ui/history.js", ui::history_js, script_type},
     {"/ui/lists.js", ui::lists_js, script_type},
     {"/ui/live.js", ui::live_js, script_type},
+    {"/ui/markdown.js", ui::markdown_js, script_type},
     {"/ui/network.js", ui::network_js, script_type},
     {"/ui/nodes.js", ui::nodes_js, script_type},
+    {"/ui/one_sandbox.js", ui::one_sandbox_js, script_type},
+    {"/ui/overview.js", ui::overview_js, script_type},
+    {"/ui/packages.js", ui::packages_js, script_type},
+    {"/ui/ports.js", ui::ports_js, script_type},
+    {"/ui/previews.js", ui::previews_js, script_type},
     {"/ui/principals.js", ui::principals_js, script_type},
     {"/ui/sandboxes.js", ui::sandboxes_js, script_type},
     {"/ui/screen.js", ui::screen_js, script_type},
     {"/ui/secrets.js", ui::secrets_js, script_type},
     {"/ui/server.js", ui::server_js, script_type},
+    {"/ui/snapshots.js", ui::snapshots_js, script_type},
     {"/ui/table.js", ui::table_js, script_type},
     {"/ui/terminal.js", ui::terminal_js, script_type},
 };
@@ -93,11 +108,18 @@ awaitable<> give_session(exchange& x, std::shared_ptr<ui_sources> from)
     return x.reply(std::move(reply));
 }
 
+// Previews of files and pages of sandboxes; those below MCP_PREVIEW_DOMAIN have names of their own.
+std::string frames_of(const std::string& preview_domain)
+{
+    const auto domain = preview_domain.substr(0, preview_domain.find(':'));
+    return domain.empty() ? "'self'" : "'self' http://*." + domain + ":* https://*." + domain + ":*";
+}
+
 }  // namespace
 
 void add_ui_routes(router& routes, ui_sources from)
 {
-    add_page_files(routes, ui_files, "ui/");
+    add_page_files(routes, ui_files, {"ui/", frames_of(from.config.preview_domain)});
     const auto self = std::make_shared<ui_sources>(std::move(from));
     routes.add({.methods = {"GET"},
                 .path = "/ui/session",

@@ -74,6 +74,17 @@ awaitable<json::object> list_egress(const http_request& request, pages self)
     co_return self->server.egress(viewer_of(request, *self));
 }
 
+awaitable<json::object> list_calls(const http_request& request, pages self)
+{
+    const auto sandbox = request.parameter("sandbox").value_or("");
+    co_return self->server.calls(viewer_of(request, *self), sandbox);
+}
+
+awaitable<json::object> list_trends(const http_request& request, pages self)
+{
+    co_return self->server.trends(viewer_of(request, *self));
+}
+
 awaitable<json::object> show_layers(const http_request& request, pages self)
 {
     return self->server.layers(viewer_of(request, *self));
@@ -225,6 +236,7 @@ json::object columns_by_list()
                               who,
                               {"tool", "text", "Tool"},
                               {"cause", "word", "Cause"},
+                              {"exit_code", "number", "Exit"},
                               {"setting", "text", "Setting"},
                               {"sentence", "texts", "Why", "denied"}});
     all["decisions"] = columns_of({{"at", "time", "Ago"},
@@ -234,6 +246,19 @@ json::object columns_by_list()
                                    {"allowed", "flag", "Allowed"},
                                    {"reason", "text", "Reason"},
                                    {"setting", "text", "Setting"}});
+    all["calls"] = columns_of({{"at", "time", "Ago"},
+                               {"tool", "text", "Tool"},
+                               {"cause", "word", "Cause"},
+                               {"exit_code", "number", "Exit"},
+                               {"seconds", "duration", "Time"},
+                               {"input", "text", "Input"}});
+    all["trends"] = columns_of({{"at", "time", "Ago"},
+                                {"runs", "number", "Runs"},
+                                {"runs_waiting", "number", "Wait"},
+                                {"calls", "number", "Calls"},
+                                {"failures", "number", "Failed"},
+                                {"cpu", "share", "CPU"},
+                                {"memory_bytes", "bytes", "Memory"}});
     all["layers"] = columns_of({{"name", "word", "Layer"}, {"state", "word", "State"}, {"detail", "text", "Detail"}});
     all["upstreams"] = columns_of({{"name", "word", "Name"},
                                    {"kind", "word", "Kind"},
@@ -274,6 +299,7 @@ std::vector<admin_route> admin_table()
         query_parameter_of("sort", "id, used (the latest first) or disk (the largest first)", "string")};
     const json::array of_audit{
         limit, query_parameter_of("kind", "call, job, login, login_refused, egress, admin, …", "string")};
+    const json::array of_calls{query_parameter_of("sandbox", "Handle of the one that they were about", "string")};
     const json::array of_pull{query_parameter_of("image", "Its name, as sandboxes ask for it", "string")};
     return {
         reads("/admin/runs", list_runs, "list_runs", "What runs now", "runs"),
@@ -286,7 +312,11 @@ std::vector<admin_route> admin_table()
         ends("/admin/jobs/*", cancel_job, scope::run, "cancel_job", "Cancel a job or task"),
         reads("/admin/usage", show_usage, "show_usage", "Figures of the machine and by principal", "principals",
               "calls"),
-        reads("/admin/ends", list_ends, "list_ends", "The latest runs that did not simply exit", "ends", "at"),
+        reads("/admin/ends", list_ends, "list_ends", "The latest calls that failed", "ends", "at"),
+        reads("/admin/calls", list_calls, "list_calls",
+              "The caller's own latest calls about sandboxes, with what they printed", "calls", "at", of_calls),
+        reads("/admin/trends", list_trends, "list_trends",
+              "Figures of the last hour, every ten seconds, for administrators", "trends", "at"),
         reads("/admin/egress", list_egress, "list_egress", "The latest connections to the outside", "decisions", "at"),
         reads("/admin/layers", show_layers, "show_layers", "Version, readiness and layers", "layers"),
         reads("/admin/audit", show_audit, "show_audit", "The latest records of the audit", "records", "at", of_audit),

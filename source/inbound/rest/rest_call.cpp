@@ -9,9 +9,11 @@
 #include "http/long_body.hpp"
 #include "jsonrpc/absent.hpp"
 #include "jsonrpc/json_size.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "mcp/arguments/long_arguments.hpp"
 #include "mcp/call_by_name.hpp"
+#include "mcp/call_history.hpp"
 #include "mcp/client_meta.hpp"
 #include "mcp/request_record.hpp"
 #include "mcp/reserved_names.hpp"
@@ -252,6 +254,18 @@ void unwrap(const tool_registry& tools, std::string& name, json::object& argumen
     arguments = std::move(params.at("arguments").as_object());
 }
 
+// The core never hears of such a call, and its history has it.
+void note_misfit(call_history& history, const std::string& principal, const std::string& name,
+                 const json::object& arguments, const std::string& misfit)
+{
+    auto refused = tool_failure(misfit);
+    refused.structured["error"] = misfit;
+    refused.structured["error_type"] = "InvalidArgument";
+    history.note_end(principal, refused, [&] {
+        return noted_call{principal, name, first_line_of(arguments), text_of(arguments, "sandbox_id")};
+    });
+}
+
 }  // namespace
 
 awaitable<> call_tool(exchange& x, server_core& core, const settings& config, std::string name, json::object arguments)
@@ -263,7 +277,10 @@ awaitable<> call_tool(exchange& x, server_core& core, const settings& config, st
         misfit = co_await misfit_on_pool(x.request(), core, name, arguments);
     else if (!refusal)
         misfit = core.tools().validate(name, arguments);
-    if (!misfit.empty()) refusal = error_reply(400, misfit, "InvalidArgument");
+    if (!misfit.empty()) {
+        note_misfit(core.history(), x.request().principal, name, arguments, misfit);
+        refusal = error_reply(400, misfit, "InvalidArgument");
+    }
     if (refusal) {
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
         co_return;

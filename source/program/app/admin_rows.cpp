@@ -94,17 +94,32 @@ json::object row_of(const job_record& record)
             {"sandbox_id", text_or_null(record.sandbox)}};
 }
 
-json::object row_of(const bad_end& end)
+json::object row_of(const bad_end& end, const std::string& sandbox_id)
 {
     return {{"at", end.at},
             {"principal", end.principal},
             {"tool", end.tool},
             {"cause", end.cause},
+            {"exit_code", end.exit_code ? json::value(*end.exit_code) : json::value()},
             {"sentence", end.sentence},
+            {"last_lines", end.last_lines},
             {"denied", json::array(end.denied.begin(), end.denied.end())},
             {"setting", text_or_null(setting_for(end))},
             {"first_line", end.first_line},
-            {"sandbox_id", text_or_null(end.sandbox)}};
+            {"sandbox_id", text_or_null(sandbox_id)}};
+}
+
+json::object row_of(const past_call& call, const std::string& sandbox_id)
+{
+    return {{"at", call.at},
+            {"tool", call.tool},
+            {"sandbox_id", sandbox_id},
+            {"input", call.input},
+            {"output", call.output},
+            {"cause", call.cause},
+            {"exit_code", call.exit_code ? json::value(*call.exit_code) : json::value()},
+            {"failed", call.failed},
+            {"seconds", call.seconds}};
 }
 
 json::object row_of(const egress_decision& decision)

@@ -15,7 +15,8 @@ namespace cmcp {
 
 json::object row_of(const sandbox_record& record);  ///< without what goes on in it
 json::object row_of(const job_record& record);
-json::object row_of(const bad_end& end);
+json::object row_of(const bad_end& end, const std::string& sandbox_id);
+json::object row_of(const past_call& call, const std::string& sandbox_id);
 json::object row_of(const egress_decision& decision);
 
 /// The members of a run that all kinds have.

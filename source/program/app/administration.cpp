@@ -2,6 +2,7 @@
 
 #include "app/admin_rows.hpp"
 #include "async/uncancelled.hpp"
+#include "async/with_deadline.hpp"
 #include "egress/egress_decisions.hpp"
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -10,6 +11,8 @@
 #include "tools/tools.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -114,9 +117,16 @@ administration::administration(parts of) : of_(std::move(of))
 {
     if (!of_.all.jobs) return;
     of_.all.jobs->on_end([&history = of_.core.history()](const job_record& job, const tool_result& result) {
-        history.note_run(job.owner, result.structured, [&] {
+        history.note_end(job.owner, result, [&] {
             return noted_call{job.owner, job.tool, first_line(job.label), job.sandbox};
         });
+        past_call past;
+        past.seconds = sandbox_manager::now() - job.created;
+        past.principal = job.owner;
+        past.tool = job.tool;
+        past.sandbox = job.sandbox;
+        past.input = job.label;
+        history.note_call(std::move(past), result);
     });
 }
 
@@ -179,8 +189,49 @@ json::object administration::jobs(const admin_viewer& by)
 
 json::object administration::ends(const admin_viewer& by)
 {
-    const auto row = [](const bad_end& each) { return row_of(each); };
+    const auto row = [this](const bad_end& each) { return row_of(each, sandbox_id(each.principal, each.sandbox)); };
     return {{"ends", newest_first(of_.core.history().ends(), by, row)}};
+}
+
+// Inputs and outputs are for their owner alone.
+json::object administration::calls(const admin_viewer& by, const std::string& sandbox)
+{
+    json::object answer;
+    auto& rows = answer["calls"].emplace_array();
+    if (!of_.all.kernels) return answer;
+    const auto own_default = sandbox_id(by.principal, "default");
+    const auto& past = of_.core.history().calls().entries();
+    for (auto each = past.rbegin(); each != past.rend(); ++each) {
+        if (each->principal != by.principal) continue;
+        const auto id = each->sandbox.empty() ? own_default : sandbox_id(each->principal, each->sandbox);
+        if (sandbox.empty() || id == sandbox) rows.push_back(row_of(*each, id));
+    }
+    return answer;
+}
+
+json::object administration::trends(const admin_viewer& by)
+{
+    return {{"trends", by.everything ? trends_.rows() : json::array()}};
+}
+
+awaitable<> administration::follow_trends()
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        std::uint64_t memory = trends_.memory();
+        try {
+            auto asking = live_cells();
+            const auto live = co_await with_deadline(std::move(asking), trend_samples::between / 2);
+            memory = memory_of(live);
+        } catch (const deadline_exceeded&) {
+            // The launcher's trouble is told by /healthz; the curve goes on at its last value.
+        }
+        const auto& history = of_.core.history();
+        trends_.add({of_.all.admission->running(), of_.all.admission->waiting(), history.count(), history.ends().last(),
+                     memory});
+        timer.expires_after(trend_samples::between);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
 }
 
 json::object administration::egress(const admin_viewer& by)
@@ -247,7 +298,7 @@ list_positions administration::now() const { return {of_.core.history().ends().l
 admin_news administration::since(const admin_viewer& by, list_positions& place)
 {
     admin_news news;
-    const auto end = [](const bad_end& each) { return row_of(each); };
+    const auto end = [this](const bad_end& each) { return row_of(each, sandbox_id(each.principal, each.sandbox)); };
     const auto decision = [](const egress_decision& each) { return row_of(each); };
     news.ends = newer(of_.core.history().ends(), place.ends, by, news.dropped, end);
     news.decisions = newer(egress_decisions(), place.decisions, by, news.dropped, decision);

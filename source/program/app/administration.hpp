@@ -3,6 +3,7 @@
 #include "administration/admin_gateway.hpp"
 #include "app/managers.hpp"
 #include "app/readiness.hpp"
+#include "app/trend_samples.hpp"
 #include "audit/writer.hpp"
 #include "mcp/server_core.hpp"
 #include "probe/layer.hpp"
@@ -39,6 +40,9 @@ public:
     json::object own_usage(const std::string& principal);  ///< the row of usage(), without its sessions
     json::object ends(const admin_viewer& by) override;
     json::object egress(const admin_viewer& by) override;
+    json::object calls(const admin_viewer& by, const std::string& sandbox) override;
+    json::object trends(const admin_viewer& by) override;
+    awaitable<> follow_trends();  ///< keeps the figures of the last hour until it is cancelled
     awaitable<json::object> layers(admin_viewer by) override;
     json::object pull_image(const std::string& name) override;
     awaitable<json::object> health() override;
@@ -67,6 +71,7 @@ private:
     awaitable<bool> end_command_shell(admin_viewer by, std::string id);
     std::map<std::string, json::object> rows_of_usage(const admin_viewer& by, const admin_connections& known);
     json::object machine(const admin_connections& known, const cells& live);
+    static std::uint64_t memory_of(const cells& live);
     json::object limits_of(const std::string& principal);
     void add_limits(json::object& row);
     void set_sandbox_figures();
@@ -75,6 +80,7 @@ private:
     std::string label_of(const std::string& principal);
 
     parts of_;
+    trend_samples trends_;
     std::set<std::string> labels_;  // of principals, in figures
 };
 

@@ -153,6 +153,14 @@ std::map<std::string, json::object> administration::rows_of_usage(const admin_vi
     return table.take();
 }
 
+// Of this process and of all sandboxes.
+std::uint64_t administration::memory_of(const cells& live)
+{
+    std::uint64_t memory = resident_bytes();
+    for (const auto& [id, cell] : live) memory += cell.memory;
+    return memory;
+}
+
 json::object administration::machine(const admin_connections& known, const cells& live)
 {
     json::object row;
@@ -169,9 +177,7 @@ json::object administration::machine(const admin_connections& known, const cells
     for (const auto& [principal, count] : known.sessions) sessions += count;
     row["sessions"] = sessions;
     row["connections"] = known.connections;
-    std::uint64_t memory = resident_bytes();
-    for (const auto& [id, cell] : live) memory += cell.memory;
-    row["memory_bytes"] = memory;
+    row["memory_bytes"] = memory_of(live);
     row["load"] = load_averages();
     return row;
 }

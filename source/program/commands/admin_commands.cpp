@@ -22,7 +22,7 @@ constexpr admin_list sandbox_list{"/admin/sandboxes", "sandboxes", "There are no
 constexpr admin_list session_list{"/admin/sessions", "sessions", "There are no sessions."};
 constexpr admin_list job_list{"/admin/jobs", "jobs", "There are no jobs."};
 constexpr admin_list usage_list{"/admin/usage", "principals", "Nobody has called yet."};
-constexpr admin_list end_list{"/admin/ends", "ends", "All runs have simply ended."};
+constexpr admin_list end_list{"/admin/ends", "ends", "No call has failed so far."};
 constexpr admin_list member_list{"/admin/cluster", "members", "This server is alone (CLUSTER_ETCD is not set)."};
 constexpr admin_list upstream_list{"/admin/layers", "upstreams", "config.toml names no other MCP servers."};
 

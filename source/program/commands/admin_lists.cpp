@@ -86,7 +86,7 @@ std::string cell_of(const json::object& row, const json::object& column, bool wh
 {
     const auto name = view_of(column, "name"), kind = view_of(column, "kind"), of = view_of(column, "of");
     if (kind == "principal" && view_of(row, name).empty()) return "-";
-    if (!row.contains(name)) return {};
+    if (const auto* value = row.if_contains(name); value == nullptr || value->is_null()) return {};
     if (kind == "handle") return handle_in(row, name, whole);
     if (kind == "texts") return with_more(text_of(row, name), "; ", array_in(row, of));
     if (kind == "list") return with_more({}, ",", array_in(row, name));

@@ -14,6 +14,7 @@
 #include "sandboxes/sandbox_manager.hpp"
 #include "secrets/rest_secrets.hpp"
 #include "server/balancer_agent.hpp"
+#include "server/connect_lines.hpp"
 #include "shells/rest_shell.hpp"
 #include "store/database.hpp"
 #include "tools/tools.hpp"
@@ -235,6 +236,7 @@ awaitable<> application::prepare()
     if (cluster_) cluster_->start(tasks_);
     if (managers_->vault) tasks_.spawn("snapshots of sandboxes", managers_->vault->run());
     if (exporter_) tasks_.spawn("export of spans and logs", exporter_->run());
+    tasks_.spawn("figures of the last hour", administration_.follow_trends());
     if (audit_ != nullptr) tasks_.spawn("records of calls that run", record_running_calls(core_));
 }
 
@@ -309,6 +311,7 @@ void application::add_routes(router& routes, const route_means& by)
     if (all.kernels) add_file_routes(routes, *all.sandbox_files_);
     if (all.shells) add_shell_route(routes, {*all.shells, *all.sandboxes, by.logins, by.sockets});
     if (all.shown) add_preview_routes(routes, *all.shown);
+    add_connect_lines(routes, config_);
     if (all.jupyter_) add_jupyter_routes(routes, *all.jupyter_, by.sockets);
 }
 

@@ -201,6 +201,25 @@ std::string first_line(const running_request& call)
     return arguments != nullptr ? first_line_of(*arguments) : std::string();
 }
 
+noted_call noted(const running_request& call, const std::string& tool)
+{
+    return {call.who->principal, tool, first_line(call), call.facts.sandbox};
+}
+
+void note_past_call(call_history& history, const running_request& call, const tool_definition& called,
+                    std::chrono::steady_clock::time_point began, const tool_result& result)
+{
+    const bool only_looked = called.annotations.read_only && !result.is_error;
+    if (called.about == unnamed_subject::none || only_looked) return;
+    past_call past;
+    past.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    past.principal = call.who->principal;
+    past.tool = called.name;
+    past.sandbox = call.facts.sandbox;
+    if (const auto* arguments = call.arguments()) past.input = input_of(*arguments);
+    history.note_call(std::move(past), result);
+}
+
 // Programs want the result of the call: they would have to know how to go on.
 bool reads_jobs(const catalogue& offered, const running_request& call)
 {
@@ -412,7 +431,9 @@ awaitable<json::object> call_tool(catalogue& offered, running_request& call)
         if (call.who->protocol < revision::v2025_11_25)
             throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
         facts.refused = true;
-        co_return describe_tool_result(tool_failure(std::move(misfit)), *call.who, offered.format);
+        auto refused = tool_failure(std::move(misfit));
+        offered.history.note_end(call.who->principal, refused, [&] { return noted(call, name); });
+        co_return describe_tool_result(std::move(refused), *call.who, offered.format);
     }
     std::optional<idempotent_calls::running> run;
     if (named) {
@@ -444,9 +465,8 @@ awaitable<json::object> call_tool(catalogue& offered, running_request& call)
     figures.ended(result);
     if (!ignored.empty()) tell_ignored(result, ignored);
     facts.note_result(result);
-    offered.history.note_run(call.who->principal, result.structured, [&] {
-        return noted_call{call.who->principal, name, first_line(call), facts.sandbox};
-    });
+    offered.history.note_end(call.who->principal, result, [&] { return noted(call, name); });
+    note_past_call(offered.history, call, wanted.definition(), began, result);
     auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
     if (run && stands) {
         json::object kept(sent, json::storage_ptr());

@@ -30,15 +30,28 @@ std::string http_date(double seconds)
     return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%a, %d %b %Y %H:%M:%S GMT");
 }
 
-// Code of a run decided what the file holds, so a browser must neither show the file nor guess its type.
-exchange::fields fields_of(const file_download& file, const std::string& tag)
+// A frame of /ui shows what a browser draws by itself: a page, in an origin of its own from which it reaches nothing,
+// and a PDF, whose viewer works in no sandbox and runs no script of a page.
+std::string_view policy_in_frame(std::string_view type)
 {
+    if (type.starts_with("text/html") || type.starts_with("image/svg+xml"))
+        return "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+               "img-src data: blob:; font-src data:; media-src data:; frame-ancestors 'self'";
+    if (type == "application/pdf")
+        return "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'self'";
+    return {};
+}
+
+// Code of a run decided what the file holds, so a browser must neither show the file by itself nor guess its type.
+exchange::fields fields_of(const file_download& file, const std::string& tag, bool in_frame)
+{
+    const auto framed = in_frame ? policy_in_frame(file.media_type()) : std::string_view();
     return {{"ETag", tag},
             {"Last-Modified", http_date(file.modified())},
             {"Accept-Ranges", "bytes"},
-            {"Content-Disposition", content_disposition(file.name())},
+            {"Content-Disposition", framed.empty() ? content_disposition(file.name()) : "inline"},
             {"X-Content-Type-Options", "nosniff"},
-            {"Content-Security-Policy", "sandbox; default-src 'none'"},
+            {"Content-Security-Policy", framed.empty() ? "sandbox; default-src 'none'" : std::string(framed)},
             {"Cache-Control", "private, no-cache"}};
 }
 
@@ -81,7 +94,7 @@ std::string sandbox_of(const named_values& named)
 awaitable<> send(exchange& x, std::unique_ptr<file_download> file)
 {
     const std::string tag = "\"" + file->tag() + "\"";
-    auto headers = fields_of(*file, tag);
+    auto headers = fields_of(*file, tag, x.request().parameter("in_frame").has_value());
     if (x.request().header("if-none-match").value_or("") == tag) {
         http_reply same;
         same.status = 304;
@@ -230,6 +243,15 @@ json::array file_parameters()
 
 json::object bytes_schema() { return {{"type", "string"}, {"format", "binary"}}; }
 
+json::array download_parameters()
+{
+    auto parameters = file_parameters();
+    parameters.push_back(query_parameter(
+        "in_frame", "A page or PDF is shown in a frame of /ui, where it reaches nothing, in place of a download",
+        false));
+    return parameters;
+}
+
 std::vector<route_operation> describe_download(const http_request&)
 {
     route_operation download;
@@ -237,7 +259,7 @@ std::vector<route_operation> describe_download(const http_request&)
     download.id = "download_file";
     download.summary = "Download a file of a sandbox; ranges are served";
     download.tag = "sandboxes";
-    download.parameters = file_parameters();
+    download.parameters = download_parameters();
     download.gives["application/octet-stream"] = bytes_schema();
     download.gives_what = "The bytes";
     return {download};

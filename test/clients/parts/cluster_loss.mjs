@@ -134,7 +134,7 @@ const tab_row = (text) => page.locator("tbody tr", { hasText: text });
 async function page_of_all_servers() {
     const { barriers, live, open_page, overhang, picture, start_browser } = await import("../lib/browser.mjs");
     browser = await start_browser();
-    page = await open_page(browser, `${cluster.node("n1").url}/ui`);
+    page = await open_page(browser, `${cluster.node("n1").url}/ui#now`);
     await page.getByLabel("API key or token").fill(at("n1").token);
     await page.getByRole("button", { name: "Log in" }).click();
     await live(page);

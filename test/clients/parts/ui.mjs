@@ -14,7 +14,7 @@ const go = (place) => page.goto(`${url}/ui#${place}`);
 const row = (text, within = page) => within.locator("tbody tr", { hasText: text });
 const button = (name, within = page) => within.getByRole("button", { name, exact: true });
 const dialog = page.locator("dialog");
-const PANES = ["now", "failed", "sandboxes", "jobs", "sessions", "network", "secrets", "principals", "audit", "upstream", "health"];
+const PANES = ["overview", "now", "failed", "sandboxes", "jobs", "sessions", "network", "secrets", "principals", "audit", "upstream", "health"];
 
 /// Fills the form of the dialog and sends it.
 async function fill(fields, word) {

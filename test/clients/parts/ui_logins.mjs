@@ -142,7 +142,7 @@ await test("ui: an administrator sees the whole audit and up to where it is sign
     await root.goto(`${url}/ui#audit`);
     await root.getByText("Signed up to record").waitFor();
     await until("bob's call is there", async () => { await root.reload(); await live(root); return await row(root, "system_env_var").filter({ hasText: "bob" }).count() > 0; });
-    await row(root, "create_sandbox").filter({ hasText: boxes.ann }).first().waitFor();
+    await row(root, "create_sandbox").filter({ hasText: "box-of-ann" }).first().waitFor();
     await root.getByLabel("Kind of records").selectOption("login");
     await row(root, "token bob").first().waitFor();
     await row(root, "create_sandbox").first().waitFor({ state: "detached" });

@@ -16,6 +16,8 @@ public:
     awaitable<json::object> usage(admin_viewer by, admin_connections) override { co_return seen_by(by, "principals"); }
     json::object ends(const admin_viewer& by) override { return seen_by(by, "ends"); }
     json::object egress(const admin_viewer& by) override { return seen_by(by, "decisions"); }
+    json::object calls(const admin_viewer& by, const std::string&) override { return seen_by(by, "calls"); }
+    json::object trends(const admin_viewer& by) override { return seen_by(by, "trends"); }
     json::object audit(const admin_viewer& by, std::size_t, std::string_view) override
     {
         return seen_by(by, "records");

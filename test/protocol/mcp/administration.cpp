@@ -80,24 +80,31 @@ TEST_CASE("a call that may become a task is listed and ended like another one")
     CHECK(running_waits == 0);
 }
 
-TEST_CASE("ends that are no plain exit are remembered with cause, sentence and what was refused; others are counted")
+TEST_CASE("calls that fail are remembered with cause, exit code, sentence, last lines and what was refused")
 {
     harness server;
     add(server, "run", end_badly);
     server.client->who.principal = "anna";
     server.initialize();
     server.request("tools/call", call_params("run", end_of("memory_limit")), 1);
-    server.request("tools/call", call_params("run", {{"cause", "exited"}, {"exit_code", 3}}), 2);
+    const std::string printed = std::string(2000, 'x') + "\nlast but one\nlast\n";
+    server.request("tools/call", call_params("run", {{"cause", "exited"}, {"exit_code", 3}, {"stderr", printed}}), 2);
     server.request("tools/call", call_params("run", {{"cause", "exited"}, {"denied", json::array{"writing /usr"}}}), 3);
     server.request("tools/call", call_params("run", {{"error", "no run at all"}}), 4);
     const auto& ends = server.core.history().ends().entries();
-    REQUIRE(ends.size() == 2);
+    REQUIRE(ends.size() == 4);
     CHECK(ends[0].principal == "anna");
     CHECK(ends[0].tool == "run");
     CHECK(ends[0].first_line == "first");
     CHECK(ends[0].cause == "memory_limit");
     CHECK(ends[0].sentence == "Ended: too much.");
-    CHECK(ends[1].denied == std::vector<std::string>{"writing /usr"});
+    CHECK(ends[0].exit_code == std::nullopt);
+    CHECK(ends[1].exit_code == 3);
+    CHECK(ends[1].cause == "exited");
+    CHECK(ends[1].last_lines == "last but one\nlast");
+    CHECK(ends[2].denied == std::vector<std::string>{"writing /usr"});
+    CHECK(ends[3].cause == "failed");
+    CHECK(ends[3].sentence == "no run at all");
     const auto& totals = server.core.history().totals();
     REQUIRE(totals.size() == 1);
     CHECK(totals.at("anna").calls == 4);
@@ -110,9 +117,10 @@ TEST_CASE("the memory of bad ends and of principals is bounded")
     call_history history;
     for (std::size_t i = 0; i < call_history::most_principals + 10; ++i) history.count("p" + std::to_string(i), false);
     CHECK(history.totals().size() == call_history::most_principals);
-    const json::object killed{{"cause", "signalled"}};
+    tool_result killed;
+    killed.structured["cause"] = "signalled";
     for (std::size_t i = 0; i < call_history::most_ends + 10; ++i)
-        history.note_run("p", killed, [i] { return noted_call{"p", "tool " + std::to_string(i), {}, {}}; });
+        history.note_end("p", killed, [i] { return noted_call{"p", "tool " + std::to_string(i), {}, {}}; });
     CHECK(history.ends().entries().size() == call_history::most_ends);
     CHECK(history.ends().entries().front().tool == "tool 10");
     CHECK(history.ends().last() == call_history::most_ends + 10);
@@ -126,7 +134,36 @@ TEST_CASE("the description of a call is not asked for where its run simply exits
         was_asked = true;
         return noted_call{};
     };
-    history.note_run("p", {{"cause", "exited"}, {"exit_code", 1}}, describe);
-    history.note_run("p", {{"path", "a"}}, describe);
+    tool_result run, other;
+    run.structured = {{"cause", "exited"}, {"exit_code", 0}};
+    other.structured = {{"path", "a"}};
+    history.note_end("p", run, describe);
+    history.note_end("p", other, describe);
     CHECK_FALSE(was_asked);
+    run.structured["exit_code"] = 1;
+    history.note_end("p", run, describe);
+    CHECK(was_asked);
+}
+
+TEST_CASE("the history of calls has inputs and the last part of outputs, and is bounded")
+{
+    call_history history;
+    tool_result printed;
+    printed.structured = {{"stdout", std::string(100'000, 'a') + "end"}, {"stderr", "warned"}, {"exit_code", 0}};
+    past_call call;
+    call.input = input_of({{"sandbox_id", "one"}, {"code", "  print(1)\nprint(2)"}});
+    history.note_call(call, printed);
+    const auto& calls = history.calls().entries();
+    CHECK(calls.front().input == "print(1)\nprint(2)");
+    CHECK(calls.front().output.size() <= call_history::longest_output);
+    CHECK(calls.front().output.ends_with("aaaend\nwarned"));
+    CHECK_FALSE(calls.front().failed);
+    printed.structured = {{"stdout", "so\n"}, {"result", json::array{1, 2}}, {"exit_code", 0}};
+    history.note_call(call, printed);
+    CHECK(calls.back().output == "so\n[1,2]");
+    CHECK(input_of({{"package_names", json::array{"six"}}}) == R"({"package_names":["six"]})");
+    CHECK(input_of({{"content", std::string(100'000, 'a')}}).empty());
+    for (std::size_t i = 0; i < call_history::most_calls; ++i) history.note_call({}, printed);
+    CHECK(history.calls().entries().size() == call_history::most_calls);
+    CHECK(calls.front().input.empty());
 }

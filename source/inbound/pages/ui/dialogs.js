@@ -59,12 +59,27 @@ function inputOf({ value, type, options }, attributes) {
   return area;
 }
 
+// Its value is the list of the names that are checked.
+const checksOf = ({ name, label, options, value }) => element("fieldset", { class: "field" }, element("legend", {}, label), Object.entries(options).map(([word, text]) =>
+  element("label", { class: "check" }, element("input", { type: "checkbox", name, value: word, checked: value.includes(word) }), element("b", {}, word), element("span", { class: "dim" }, text))));
+
 // A field with `options` is a choice, of texts by value.
 function fieldOf(field) {
+  if (field.type === "checks") return checksOf(field);
   const { name, label, hint, required } = field;
   const id = `field-${name}`;
   const input = inputOf(field, { id, name, required, "aria-describedby": hint ? `${id}-hint` : null });
   return element("div", { class: "field" }, element("label", { for: id }, label), input, hint ? element("small", { class: "dim", id: `${id}-hint` }, hint) : null);
+}
+
+function valuesOf(elements) {
+  const values = {};
+  for (const each of elements) {
+    if (!each.name) continue;
+    if (each.type !== "checkbox") values[each.name] = each.value.trim();
+    else values[each.name] = [...(values[each.name] || []), ...(each.checked ? [each.value] : [])];
+  }
+  return values;
 }
 
 /// A form in the dialog. `act` takes the texts by name; while it fails, the dialog stays and says why. A function that it
@@ -74,7 +89,7 @@ export function form(title, word, fields, act) {
   const go = element("button", { class: "main" }, word);
   const submit = async (event) => {
     event.preventDefault();
-    const values = Object.fromEntries([...event.target.elements].filter((each) => each.name).map((each) => [each.name, each.value.trim()]));
+    const values = valuesOf(event.target.elements);
     go.disabled = true;
     try {
       const then = await act(values);

@@ -93,3 +93,6 @@ export const inPath = encodeURIComponent;
 
 /// Not URLSearchParams, which writes a blank as a plus.
 export const query = (values) => Object.entries(values).map(([name, value]) => `${name}=${inPath(value)}`).join("&");
+
+/// A text as one word of a shell's command.
+export const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,9 +1,9 @@
 // The panes that are asked for: health and layers, upstream servers, jobs, sessions, the audit.
 
 import { ago, badge, button, clock, copyButton, count, element, inPath, note, seconds, setText } from "./elements.js";
+import { columnsOf } from "./columns.js";
 import { confirmed, openDialog, whenClosed } from "./dialogs.js";
-import { ownerColumn, sandboxLink } from "./live.js";
-import { fetchList, keyOf, machine, nodeColumn, placeOf } from "./nodes.js";
+import { fetchList, keyOf, machine, placeOf, sandboxLink } from "./nodes.js";
 import { ask, attempt, may, state, tool } from "./server.js";
 import { Table, holds, search } from "./table.js";
 
@@ -13,12 +13,7 @@ export const health = {
     this.state = element("p", { class: "health" });
     this.problems = element("ul", { class: "bad" });
     this.about = element("div");
-    this.table = new Table("Layers of the sandbox", [
-      ...nodeColumn(),
-      { name: "Layer", kind: "name", sign: (layer) => layer.name, draw: (layer) => element("code", {}, layer.name) },
-      { name: "State", sign: (layer) => layer.state, draw: (layer) => badge(layer.state, { on: "good", off: "bad", degraded: "warn" }[layer.state]) },
-      { name: "Detail", kind: "line", text: (layer) => layer.detail },
-    ], "No layers are known.");
+    this.table = new Table("Layers of the sandbox", () => columnsOf("layers", { draw: { name: { kind: "name", sign: (layer) => layer.name, draw: (layer) => element("code", {}, layer.name) }, detail: { kind: "line" } } }), "No layers are known.");
     const reload = button("Read the settings again", () => attempt(() => this.reload()));
     return [this.state, this.problems, this.about, state.session.everything && may("admin") ? element("div", { class: "tools" }, reload) : null, element("h3", {}, "Layers"), this.table.node];
   },
@@ -49,17 +44,11 @@ export const health = {
 export const upstream = {
   title: "Upstream",
   build() {
-    this.table = new Table("Other MCP servers whose tools code calls", [
-      { name: "Name", kind: "name", text: (server) => server.name },
-      ...nodeColumn(),
-      { name: "State", sign: (server) => server.status, draw: (server) => badge(server.status, { ready: "good", failed: "bad" }[server.status]) },
-      { name: "Tools", kind: "number", text: (server) => server.tools.toLocaleString("en") },
-      { name: "Calls", kind: "number", text: (server) => server.calls.toLocaleString("en") },
-      { name: "Kind", kind: "at", text: (server) => server.kind === "stdio" ? "program" : server.kind },
-      { name: "At", kind: "line", sign: (server) => server.place, draw: (server) => element("code", {}, server.place) },
-      { name: "Revision", kind: "at", text: (server) => server.protocol },
-      { name: "Problem", kind: "line", text: (server) => server.problem },
-    ], "config.toml names no other MCP servers ([upstream.NAME]).");
+    this.table = new Table("Other MCP servers whose tools code calls", () => columnsOf("upstreams", { draw: {
+      kind: { value: (server) => server.kind, text: (server) => server.kind === "stdio" ? "program" : server.kind },
+      problem: { kind: "line" },
+      place: { name: "At", kind: "line", sign: (server) => server.place, draw: (server) => element("code", {}, server.place) },
+    } }), "config.toml names no other MCP servers ([upstream.NAME]).");
     return [this.table.node, note("A server is asked for its tools when code needs them first; until then it is idle and has none.")];
   },
   async load() {
@@ -93,17 +82,11 @@ export const jobs = {
   title: "Jobs",
   count: () => state.session.everything ? machine().jobs : undefined,
   build() {
-    this.table = new Table("Jobs and tasks, newest first", [
-      { name: "State", sign: (job) => job.state, draw: (job) => badge(job.state, { running: "good", waiting: "warn", lost: "bad", failed: "bad", killed: "warn", timeout: "bad" }[job.state]) },
-      ...nodeColumn(),
-      ...ownerColumn(),
-      { name: "Kind", text: (job) => job.kind },
-      { name: "Tool", kind: "tool", sign: (job) => job.id, draw: (job) => [element("div", {}, job.tool), sandboxLink(job.sandbox_id)] },
-      { name: "First line", kind: "line", sign: (job) => job.summary, draw: (job) => element("code", {}, job.summary || "") },
-      { name: "Begun", kind: "at", text: (job) => ago(job.created) },
-      { name: "Ended", kind: "at", text: (job) => ago(job.ended) },
-      { name: "Acts", kind: "acts", sign: (job) => job.state + job.ended, draw: (job) => this.acts(job) },
-    ], "There are no jobs and no tasks.");
+    const choice = may("run") ? { of: (job) => job.ended ? undefined : job.summary || job.tool, word: "Cancel", question: (names) => `Cancel ${names.join(", ")}?`, work: (job) => ask("DELETE", placeOf("jobs", job)), after: () => this.load() } : null;
+    this.table = new Table("Jobs and tasks, newest first", () => columnsOf("jobs", { leave: ["id"], draw: {
+      tool: { kind: "tool", sign: (job) => job.id, draw: (job) => [element("div", {}, job.tool), sandboxLink(job.sandbox_id)] },
+      summary: { name: "First line", kind: "line", sign: (job) => job.summary, draw: (job) => element("code", {}, job.summary || "") },
+    }, last: [{ name: "Ended", kind: "at", value: (job) => job.ended, text: (job) => ago(job.ended) }, { name: "Actions", kind: "acts", sign: (job) => job.state + job.ended, draw: (job) => this.acts(job) }] }), "There are no jobs and no tasks.", choice);
     return [this.table.node];
   },
   acts(job) {
@@ -120,20 +103,13 @@ export const sessions = {
   title: "Sessions",
   count: () => state.session.everything ? machine().sessions : undefined,
   build() {
-    this.table = new Table("Sessions of clients", [
-      { name: "Client", kind: "name", text: (session) => session.client || "(unnamed)" },
-      ...nodeColumn(),
-      ...ownerColumn(),
-      { name: "Revision", text: (session) => session.revision },
-      { name: "Transport", text: (session) => session.transport.replaceAll("_", " ") },
-      { name: "From", text: (session) => session.address },
-      { name: "Begun", kind: "at", text: (session) => ago(session.started) },
-      { name: "Used", kind: "at", text: (session) => ago(session.last_used) },
-      { name: "Requests", kind: "number", text: (session) => session.requests },
-      { name: "End", kind: "acts", sign: (session) => session.id, draw: (session) => button("End",
-        () => confirmed(`End this session of ${session.client || "an unnamed client"}, and what runs for it?`, "End it", () => ask("DELETE", placeOf("sessions", session)), () => this.load()),
-        { class: "danger", "aria-label": `End the session of ${session.client || "an unnamed client"}` }) },
-    ], "No client has a session. Clients of the revision 2026-07-28 need none.");
+    const named = (session) => session.client || "an unnamed client";
+    const choice = { of: named, word: "End", question: (names) => `End the sessions of ${names.join(", ")}, and what runs for them?`, work: (session) => ask("DELETE", placeOf("sessions", session)), after: () => this.load() };
+    this.table = new Table("Sessions of clients", () => columnsOf("sessions", { leave: ["id", "client"], draw: { transport: { value: (session) => session.transport, text: (session) => session.transport.replaceAll("_", " ") }, last_used: { name: "Used" } },
+      first: [{ name: "Client", kind: "name", value: (session) => session.client, text: (session) => session.client || "(unnamed)" }],
+      last: [{ name: "End", kind: "acts", sign: (session) => session.id, draw: (session) => button("End",
+        () => confirmed(`End this session of ${named(session)}, and what runs for it?`, "End it", () => ask("DELETE", placeOf("sessions", session)), () => this.load()), { class: "danger", "aria-label": `End the session of ${named(session)}` }) }] }),
+    "No client has a session. Clients of the revision 2026-07-28 need none.", choice);
     this.clients = note("");
     return [this.table.node, this.clients];
   },
@@ -175,16 +151,12 @@ export const audit = {
     this.rows = [];
     const choice = element("select", { "aria-label": "Kind of records", onchange: (event) => { this.kind = event.target.value; attempt(() => this.load()); } },
       ["", ...kinds].map((kind) => element("option", { value: kind, selected: kind === this.kind }, kind || "all kinds")));
-    this.table = new Table("Records of the audit, newest first", [
-      { name: "At", kind: "at", text: (record) => clock(record.at) },
-      ...nodeColumn(),
-      { name: "Record", kind: "number", text: (record) => record.n.toLocaleString("en") },
-      ...ownerColumn(),
-      { name: "Kind", sign: (record) => record.kind, draw: (record) => badge(record.kind) },
-      { name: "What", kind: "line", sign: (record) => record.n, draw: (record) => element("code", {}, whatOf(record)) },
-      { name: "End", sign: (record) => record.n, draw: (record) => endOf(record) ? badge(String(endOf(record)), badEnds[endOf(record)]) : null },
-      { name: "By and on what", kind: "line", sign: (record) => record.n, draw: tellsMore },
-    ], "The audit has no such record.");
+    this.table = new Table("Records of the audit, newest first", () => columnsOf("records", { draw: {
+      at: { name: "At", value: (record) => record.at, text: (record) => clock(record.at) },
+      kind: { sign: (record) => record.kind, draw: (record) => badge(record.kind) },
+      tool: { name: "What", kind: "line", sign: (record) => record.n, draw: (record) => element("code", {}, whatOf(record)) },
+      cause: { name: "End", kind: "", sign: (record) => record.n, draw: (record) => endOf(record) ? badge(String(endOf(record)), badEnds[endOf(record)]) : null },
+    }, last: [{ name: "By and on what", kind: "line", sign: (record) => record.n, draw: tellsMore }] }), "The audit has no such record.");
     return [this.seal, element("div", { class: "tools" }, search("Filter by principal, tool, host, path", (text) => { this.wanted = text; this.update(); }, this.wanted), choice), this.table.node];
   },
   async load() {

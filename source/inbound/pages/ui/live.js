@@ -1,17 +1,15 @@
-// The panes that the stream fills: what runs, why it failed, connections to the outside.
+// The panes that the stream fills: what runs, what failed, connections to the outside.
 
 import { ago, badge, button, bytes, clock, copyButton, count, element, inPath, note, owner, seconds, setText } from "./elements.js";
+import { adviceFor, hostIn } from "./advice.js";
+import { columnsOf } from "./columns.js";
 import { confirmed } from "./dialogs.js";
-import { keyOf, machine as machineShown, newestOf, nodeColumn, placeOf, rowsOf } from "./nodes.js";
+import { keyOf, machine as machineShown, newestOf, placeOf, rowsOf, sandboxLink } from "./nodes.js";
 import { ask, may, state } from "./server.js";
 import { Table, holds, search } from "./table.js";
 
-export const ownerColumn = () => state.session.everything && state.session.named ? [{ name: "Principal", kind: "name", text: (row) => owner(row.principal) }] : [];
-
-export const sandboxLink = (id) => id ? element("a", { href: `#sandboxes/${inPath(id)}` }, element("code", {}, id)) : null;
-
 // ---------------------------------------------------------------- what runs
-function tilesOfMachine() {
+function figuresOfMachine() {
   const machine = machineShown();
   const own = state.usage.principals.find((row) => row.principal === state.session.principal) || {};
   const of = (number, most) => number === undefined ? undefined : most ? `${number} of ${most}` : String(number);
@@ -38,42 +36,46 @@ function drawLine(run, cell) {
   return undefined;
 }
 
-const kindOf = (run) => [element("div", {}, run.tool || run.kind), run.tool && run.kind !== "call" ? element("div", { class: "dim" }, run.kind) : null,
-  run.client ? element("div", { class: "dim" }, run.client) : null, sandboxLink(run.sandbox_id)];
+/// The figures of the machine, or of the caller's share of it: {node, update()}.
+export function tiles() {
+  const node = element("ul", { class: "tiles", "aria-label": state.session.everything ? "The machine" : "Your share" });
+  const update = () => {
+    const figures = figuresOfMachine().filter(([, value]) => value !== undefined);
+    while (node.children.length > figures.length) node.lastChild.remove();
+    while (node.children.length < figures.length) node.append(element("li", {}, element("b"), element("span")));
+    figures.forEach(([name, value], index) => {
+      setText(node.children[index].firstChild, value);
+      setText(node.children[index].lastChild, name);
+    });
+  };
+  return { node, update };
+}
+
+const toolOf = (run) => [element("div", {}, run.tool || run.kind), run.client ? element("div", { class: "dim" }, run.client) : null, sandboxLink(run.sandbox_id)];
+const whatOf = (run) => `${run.tool || run.kind}${run.first_line ? ` “${run.first_line.slice(0, 60)}”` : ""}`;
+
+const end = (run) => button("End", () => confirmed(`End ${whatOf(run)} of ${owner(run.principal)}?`, "End it", () => ask("DELETE", placeOf("runs", run))),
+  { class: "danger", "aria-label": `End ${whatOf(run)}`, disabled: !may("run") });
+
+const choiceOfRuns = () => may("run") ? { of: whatOf, word: "End", question: (names) => `End ${names.join(", ")}?`, work: (run) => ask("DELETE", placeOf("runs", run)) } : null;
 
 export const now = {
   title: "Now",
   count: () => rowsOf("runs").length,
   wanted: "",
   build() {
-    this.tiles = element("ul", { class: "tiles", "aria-label": state.session.everything ? "The machine" : "Your share" });
-    this.table = new Table("What runs now", [
-      { name: "State", sign: (run) => run.state, draw: (run) => badge(run.state, run.state === "waiting" ? "warn" : "good") },
-      ...nodeColumn(),
-      ...ownerColumn(),
-      { name: "Tool", kind: "tool", sign: (run) => run.tool + run.kind + run.client + run.sandbox_id, draw: kindOf },
-      { name: "First line and output", kind: "line", sign: (run) => run.first_line + run.output_tail, draw: drawLine },
-      { name: "Memory", kind: "number", text: (run) => bytes(run.memory_bytes) },
-      { name: "CPU", kind: "number", text: (run) => seconds(run.cpu_seconds) },
-      { name: "Time", kind: "number", text: (run) => seconds(Math.max(0, Date.now() / 1000 - run.started)) },
-      { name: "End", kind: "acts", sign: (run) => run.id, draw: (run) => this.endButton(run) },
-    ], "Nothing runs now.");
-    return [this.tiles, element("div", { class: "tools" }, search("Filter what runs", (text) => { this.wanted = text; this.update(); }, this.wanted)), this.table.node,
-      note("Memory and CPU are those of the whole sandbox; runs outside of sandboxes have none here.")];
-  },
-  endButton(run) {
-    const what = `${run.tool || run.kind}${run.first_line ? ` “${run.first_line.slice(0, 60)}”` : ""}`;
-    return button("End", () => confirmed(`End ${what} of ${owner(run.principal)}?`, "End it", () => ask("DELETE", placeOf("runs", run))),
-      { class: "danger", "aria-label": `End ${what}`, disabled: !may("run") });
+    this.tiles = tiles();
+    this.table = new Table("What runs now", () => columnsOf("runs", { leave: ["id"], draw: {
+      kind: { value: (run) => run.kind },
+      tool: { kind: "tool", sign: (run) => run.tool + run.kind + run.client + run.sandbox_id, draw: toolOf },
+      seconds: { value: (run) => -run.started, text: (run) => seconds(Math.max(0, Date.now() / 1000 - run.started)) },
+      first_line: { name: "First line and output", kind: "line", sign: (run) => run.first_line + run.output_tail, draw: drawLine },
+    }, last: [{ name: "CPU", kind: "number", value: (run) => run.cpu_seconds, text: (run) => seconds(run.cpu_seconds) }, { name: "End", kind: "acts", sign: (run) => run.id, draw: end }] }), "Nothing runs now.", choiceOfRuns());
+    return [this.tiles.node, element("div", { class: "tools" }, search("Filter what runs", (text) => { this.wanted = text; this.update(); }, this.wanted)), this.table.node,
+      note("Memory and CPU are those of the whole sandbox.")];
   },
   update() {
-    const tiles = tilesOfMachine().filter(([, value]) => value !== undefined);
-    while (this.tiles.children.length > tiles.length) this.tiles.lastChild.remove();
-    while (this.tiles.children.length < tiles.length) this.tiles.append(element("li", {}, element("b"), element("span")));
-    tiles.forEach(([name, value], index) => {
-      setText(this.tiles.children[index].firstChild, value);
-      setText(this.tiles.children[index].lastChild, name);
-    });
+    this.tiles.update();
     this.table.show(rowsOf("runs").filter((run) => holds(run, this.wanted)), keyOf);
   },
   tick() { this.update(); },
@@ -107,16 +109,22 @@ function growing(pane) {
 
 const setting = (row) => row.setting ? element("div", { class: "setting" }, "Setting: ", element("code", {}, row.setting), " ", copyButton(row.setting, `Copy ${row.setting}`)) : null;
 
-const why = (end) => {
-  const denied = end.denied || [];
-  return [end.sentence ? element("div", {}, end.sentence) : null,
-    denied.length ? element("ul", {}, denied.map((each) => element("li", {}, each))) : null,
-    setting(end)];
-};
+// What was denied may be allowed where the sandbox's network says so.
+const denied = (end, text) => element("li", {}, text, " ", hostIn(text) && end.sandbox_id ? element("a", { class: "button", href: `#sandboxes/${inPath(end.sandbox_id)}/network` }, `Allow ${hostIn(text)} …`) : null);
+
+const why = (end) => [end.sentence ? element("div", {}, end.sentence) : null,
+  (end.denied || []).length ? element("ul", {}, end.denied.map((each) => denied(end, each))) : null,
+  end.last_lines ? element("details", {}, element("summary", {}, element("code", {}, end.last_lines.split("\n").pop().slice(0, 200))), element("pre", { tabIndex: 0 }, end.last_lines)) : null,
+  (end.denied || []).some(hostIn) ? null : adviceFor(end), setting(end)];
+
+const badgeOf = (end) => badge(end.exit_code ? `exit ${end.exit_code}` : end.cause || "refused", end.cause === "exited" && !end.exit_code ? "warn" : "bad");
 
 function causes() {
   const by = new Map();
-  for (const end of newestOf("ends")) by.set(end.cause || "refused", (by.get(end.cause || "refused") || 0) + 1);
+  for (const end of newestOf("ends")) {
+    const kind = end.exit_code ? `exit ${end.exit_code}` : end.cause || "refused";
+    by.set(kind, (by.get(kind) || 0) + 1);
+  }
   const most = [...by].sort((one, other) => other[1] - one[1]).map(([cause, number]) => `${number} ${cause}`).join(", ");
   const rate = state.rate ? `${state.rate.toFixed(state.rate < 10 ? 1 : 0)} a second` : "";
   const dropped = state.dropped ? `${count(state.dropped, "end")} came too fast to be shown` : "";
@@ -124,19 +132,16 @@ function causes() {
 }
 
 export const failed = growing({
-  title: "Why it failed",
+  title: "Failures",
   filter: "Filter by cause, tool, code, setting",
   list: () => newestOf("ends"),
   about: causes,
-  table: () => new Table("Runs that did not simply exit, newest first", [
-    { name: "At", kind: "at", text: (end) => clock(end.at) },
-    ...nodeColumn(),
-    ...ownerColumn(),
-    { name: "Cause", sign: (end) => end.cause, draw: (end) => badge(end.cause || "refused", end.cause === "exited" ? "warn" : "bad") },
-    { name: "Tool", kind: "tool", sign: (end) => end.key, draw: (end) => [element("div", {}, end.tool), sandboxLink(end.sandbox_id)] },
-    { name: "First line", kind: "line", sign: (end) => end.key, draw: (end) => element("code", {}, end.first_line || "") },
-    { name: "Why, and what would allow it", kind: "line", sign: (end) => end.key, draw: why },
-  ], "Every run so far ended by itself, and nothing was denied."),
+  table: () => new Table("Calls that failed, newest first", () => columnsOf("ends", { leave: ["setting", "exit_code"], draw: {
+    at: { name: "At", value: (end) => end.at, text: (end) => clock(end.at) },
+    tool: { kind: "tool", sign: (end) => end.key, draw: (end) => [element("div", {}, end.tool), sandboxLink(end.sandbox_id), element("code", { class: "first" }, end.first_line || "")] },
+    cause: { sign: (end) => end.cause + end.exit_code, draw: badgeOf },
+    sentence: { name: "Why, and what would help", sign: (end) => end.key, draw: why },
+  } }), "No call has failed so far."),
 });
 
 // Connections that were not refused and did not come about.
@@ -150,12 +155,10 @@ export const network = growing({
     const rows = newestOf("egress"), refused = rows.filter((row) => !row.allowed).length;
     return rows.length ? `${rows.length - refused} allowed, ${refused} refused; the last ${ago(rows[0].at)}` : "";
   },
-  table: () => new Table("Connections to the outside, newest first", [
-    { name: "At", kind: "at", text: (row) => clock(row.at) },
-    ...nodeColumn(),
-    ...ownerColumn(),
-    { name: "Decision", sign: (row) => String(row.allowed), draw: (row) => row.allowed ? badge("allowed", "good") : failures.has(row.reason) ? badge("failed", "warn") : badge("refused", "bad") },
-    { name: "To", kind: "line", sign: (row) => row.key, draw: (row) => element("code", {}, `${row.host}:${row.port}`) },
-    { name: "Rule, and what would allow it", kind: "line", sign: (row) => row.key, draw: (row) => [element("div", {}, row.reason), setting(row)] },
-  ], "Nobody has asked for a connection to the outside."),
+  table: () => new Table("Connections to the outside, newest first", () => columnsOf("decisions", { leave: ["port", "setting"], draw: {
+    at: { name: "At", value: (row) => row.at, text: (row) => clock(row.at) },
+    host: { name: "To", kind: "line", sign: (row) => row.key, draw: (row) => element("code", {}, `${row.host}:${row.port}`) },
+    allowed: { name: "Decision", sign: (row) => String(row.allowed), draw: (row) => row.allowed ? badge("allowed", "good") : failures.has(row.reason) ? badge("failed", "warn") : badge("refused", "bad") },
+    reason: { name: "Rule, and what would allow it", kind: "line", sign: (row) => row.key, draw: (row) => [element("div", {}, row.reason), setting(row)] },
+  } }), "Nobody has asked for a connection to the outside."),
 });

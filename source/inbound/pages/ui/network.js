@@ -3,6 +3,7 @@
 import { badge, button, byId, count, element, note, say, setText } from "./elements.js";
 import { form } from "./dialogs.js";
 import { fetchList } from "./nodes.js";
+import { hostIn } from "./advice.js";
 import { attempt, may, state, tool } from "./server.js";
 import { secretsList } from "./secrets.js";
 import { Table } from "./table.js";
@@ -27,6 +28,12 @@ function rowsOf({ hosts, approved, approved_for_run: forRun, refused }) {
   return [...hosts.map((host) => ({ host, refused: host.startsWith("!"), by: approved.includes(host) ? "by an answer" : "", isListed: true })),
     ...forRun.map((host) => ({ host, by: "by an answer, until the run ends" })),
     ...refused.map((host) => ({ host, refused: true, by: "by an answer, until the sandbox stops" }))];
+}
+
+// Hosts that this sandbox's network has refused lately, and does not allow meanwhile.
+function refusedLately(box, hosts) {
+  const denied = state.ends.filter((end) => end.sandbox_id === box.id || end.sandbox_id === box.name).flatMap((end) => end.denied.map(hostIn));
+  return [...new Set(denied.filter(Boolean))].filter((host) => !hosts.includes(host) && !hosts.includes(host.replace(/:443$/, "")));
 }
 
 /// The part of a sandbox's page.
@@ -55,6 +62,15 @@ export function networkOf(box, place) {
     { name: "Change", kind: "acts", sign: (row) => String(row.isListed) + JSON.stringify(shown), draw: act },
   ], "The list names no host.");
 
+  const refused = element("div");
+  const showRefused = () => {
+    const hosts = refusedLately(box, shown.hosts);
+    if (refused.sign === hosts.join()) return;
+    refused.sign = hosts.join();
+    refused.replaceChildren(...(hosts.length ? [element("h3", {}, "Refused lately"), element("ul", { class: "list" }, hosts.map((host) => element("li", {}, element("code", {}, host), badge("refused", "bad"),
+      button("Allow", () => keep([...shown.hosts, host]), { "aria-label": `Allow ${host}`, disabled: !mayChange() }))))] : []));
+  };
+
   const change = () => form(`Network of ${box.name || box.id}`, "Set it", [
     { name: "mode", label: "Programs reach", value: shown.mode, options: Object.fromEntries(Object.entries(modes).filter(([mode]) => mode !== "ask" || shown.mode === "ask" || state.session.networks.ask)) },
     { name: "hosts", label: "Hosts, one a line", type: "textarea", value: shown.hosts.join("\n"),
@@ -69,6 +85,7 @@ export function networkOf(box, place) {
     setText(sentence, about[shown.mode]);
     table.node.hidden = shown.mode === "none";
     table.show(rowsOf(shown), (row) => row.host + row.by);
+    showRefused();
   };
   function update(fresh) {
     if (!fresh.network) return;
@@ -77,7 +94,7 @@ export function networkOf(box, place) {
   }
   const load = async () => {
     const closed = state.session.networks.offered ? null : note("Sandboxes of this server get no network: its operator allows hosts with SANDBOX_NETWORK_ALLOWED.");
-    place.replaceChildren(...[closed, element("div", { class: "tools" }, button("Change the network", change, { disabled: !mayChange() })), sentence, ended, table.node,
+    place.replaceChildren(...[closed, element("div", { class: "tools" }, button("Change the network", change, { disabled: !mayChange() })), sentence, ended, table.node, refused,
       element("h3", {}, "Secrets"), note("Its programs have placeholders of those whose hosts the network allows. Nobody sees the values."), secrets].filter(Boolean));
     show();
     secrets.replaceChildren(await secretsList(box));

@@ -1,6 +1,7 @@
 // The servers of a cluster: whose rows are shown, rows of the others, and the pane that compares them.
 
-import { badge, byId, bytes, element, inPath, query, setText } from "./elements.js";
+import { badge, byId, element, inPath, query, setText } from "./elements.js";
+import { columnsOf } from "./columns.js";
 import { ask, state } from "./server.js";
 import { Table } from "./table.js";
 
@@ -20,7 +21,30 @@ export function fetchList(name, values = {}, node = state.node || "*") {
 export const placeOf = (list, row) => `admin/${list}/${inPath(row.id)}${row.node ? `?node=${inPath(row.node)}` : ""}`;
 
 export const keyOf = (row) => `${row.node || ""} ${row.id}`;
-export const nodeColumn = () => inCluster() ? [{ name: "Server", kind: "node", text: (row) => row.node }] : [];
+export const nodeColumn = () => inCluster() ? [{ name: "Server", kind: "node", value: (row) => row.node, text: (row) => row.node }] : [];
+
+// ---------------------------------------------------------------- names of sandboxes
+const mostNames = 1000, betweenNames = 5000;   // milliseconds
+const names = new Map();
+let namesLoaded = 0;
+
+export function knowNames(boxes) {
+  for (const { id, name } of boxes) names.set(id, name);
+  for (const link of document.querySelectorAll("a[data-sandbox]")) if (names.get(link.dataset.sandbox)) setText(link, names.get(link.dataset.sandbox));
+}
+
+async function loadNames() {
+  if (Date.now() - namesLoaded < betweenNames) return;
+  namesLoaded = Date.now();
+  try { knowNames((await fetchList("sandboxes", { limit: mostNames, sort: "used" }, "*")).sandboxes); } catch { /* the link has the id */ }
+}
+
+/// A link to a sandbox, by its name as soon as that is known.
+export function sandboxLink(id) {
+  if (!id) return null;
+  if (!names.has(id)) loadNames();
+  return element("a", { href: `#sandboxes/${inPath(id)}`, title: id, "data-sandbox": id }, names.get(id) || id);
+}
 
 /// A row that the stream has brought, which is this server's.
 export const ownRow = (row) => inCluster() ? Object.assign(row, { node: state.session.node }) : row;
@@ -80,22 +104,16 @@ function pressure({ pressure: part }) {
   return [element("span", {}, text), element("meter", { min: 0, max: 1, value: Math.min(part, 1), high: 0.9, optimum: 0, "aria-label": `pressure: ${text}` })];
 }
 
-const figure = (title, name, write = String) => ({ name: title, kind: "number", text: (row) => row[name] === undefined ? "" : write(row[name]) });
-
 export const servers = {
   title: "Servers",
   count: () => state.session.nodes.length - state.unreachable.length,
   members: [],
   build() {
-    this.table = new Table("The servers of the cluster", [
-      { name: "Server", kind: "name", text: (row) => row.name },
-      { name: "State", sign: stateOf, draw: (row) => badge(stateOf(row), { up: "good", drains: "warn" }[stateOf(row)] || "bad") },
-      { name: "Pressure", kind: "use", sign: (row) => row.pressure, draw: pressure },
-      { name: "Runs", kind: "number", text: (row) => row.runs === undefined ? "" : `${row.runs} of ${row.max_runs}` },
-      figure("Wait", "runs_waiting"), figure("Sandboxes", "sandboxes"), figure("Live", "live"), figure("Kernels", "kernels"), figure("Shells", "shells"),
-      figure("Jobs", "jobs"), figure("Sessions", "sessions"), figure("Connections", "connections"), figure("Memory", "memory_bytes", bytes),
-      figure("Load", "load", (load) => load.length ? load[0].toFixed(2) : ""), { name: "Version", text: (row) => row.version },
-    ], "This server is alone.");
+    this.table = new Table("The servers of the cluster", () => columnsOf("members", { ofServers: false, draw: {
+      name: { name: "Server", kind: "name", text: (row) => row.name },
+      state: { sign: stateOf, draw: (row) => badge(stateOf(row), { up: "good", drains: "warn" }[stateOf(row)] || "bad") },
+      pressure: { kind: "use", sign: (row) => row.pressure, draw: pressure },
+    } }), "This server is alone.");
     this.table.node.classList.add("wide");
     this.about = element("p", { class: "dim" });
     return [this.about, this.table.node];
@@ -110,7 +128,7 @@ export const servers = {
   update() {
     setText(this.about, `You are at ${state.session.node}, which asks the others.`);
     const figures = machines();
-    const rows = this.members.map(({ name, state: last, pressure: part, version }) => ({ ...figures[name], name, state: last, pressure: part, version }));
+    const rows = this.members.map(({ node, ...member }) => ({ ...member, ...figures[member.name] }));
     this.table.show(rows.filter(({ name }) => isShown({ node: name })), (row) => row.name);
   },
 };

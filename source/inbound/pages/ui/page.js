@@ -5,13 +5,15 @@ import { closeDialog } from "./dialogs.js";
 import { audit, health, jobs, sessions, upstream } from "./lists.js";
 import { failed, network, now } from "./live.js";
 import { inCluster, lookAround, offerNodes, ownRow, servers } from "./nodes.js";
+import { overview } from "./overview.js";
 import { principals } from "./principals.js";
 import { sandboxes } from "./sandboxes.js";
 import { secrets } from "./secrets.js";
 import { ask, attempt, forgetState, objectOf, reasonOf, send, state } from "./server.js";
 
 // A pane has a `title`, build(…) for its nodes, and where it wants count(), load(), update(), tick() and leave().
-const all = { now, failed, sandboxes, jobs, sessions, network, secrets, principals, audit, upstream, health, servers };
+const groups = { Work: { overview, now, failed, sandboxes, jobs }, Access: { sessions, network, secrets, principals }, Server: { audit, upstream, health, servers } };
+const all = Object.assign({}, ...Object.values(groups));
 let panes = all;
 
 const longestList = 200;
@@ -23,8 +25,8 @@ let pane = null, stream = null, lost = false;
 const placeInAddress = () => location.hash.slice(1).split("/").map((part) => { try { return decodeURIComponent(part); } catch { return part; } });
 
 function showTabs(name) {
-  const links = Object.entries(panes).map(([each, { title }]) => element("a", { href: `#${each}`, "aria-current": each === name ? "page" : null }, title, element("b")));
-  byId("panes").replaceChildren(...links);
+  const link = (each) => element("a", { href: `#${each}`, "aria-current": each === name ? "page" : null }, panes[each].title, element("b"));
+  byId("panes").replaceChildren(...Object.entries(groups).map(([group, own]) => element("div", { class: "group", role: "group", "aria-label": group }, element("span", { "aria-hidden": "true" }, group), Object.keys(own).filter((each) => panes[each]).map(link))));
   byId("panes").hidden = false;
   updateTabs();
   const current = byId("panes").querySelector("[aria-current]");
@@ -32,17 +34,17 @@ function showTabs(name) {
 }
 
 function updateTabs() {
-  Object.values(panes).forEach((each, index) => {
-    const number = each.count ? each.count() : undefined;
-    setText(byId("panes").children[index].querySelector("b"), number === undefined ? "" : ` ${number.toLocaleString("en")}`);
-  });
+  for (const link of byId("panes").querySelectorAll("a")) {
+    const { count } = panes[link.hash.slice(1)], number = count ? count.call(panes[link.hash.slice(1)]) : undefined;
+    setText(link.querySelector("b"), number === undefined ? "" : ` ${number.toLocaleString("en")}`);
+  }
 }
 
 async function showPane() {
   if (!state.session) return;
   panes = Object.fromEntries(Object.entries(all).filter(([name]) => (name !== "servers" || inCluster()) && (name !== "upstream" || state.session.everything)));
   const [wanted, ...rest] = placeInAddress();
-  const known = Object.hasOwn(panes, wanted), name = known ? wanted : "now";
+  const known = Object.hasOwn(panes, wanted), name = known ? wanted : "overview";
   if (pane && pane.leave) pane.leave();
   pane = panes[name];
   document.title = `${pane.title} · Container-MCP`;
@@ -111,7 +113,7 @@ function updateRate() {
 
 // The lists begin anew with each connection; what comes while they are fetched is put on top of them.
 async function beginLists(pending) {
-  const [{ ends }, { decisions }] = await Promise.all([ask("GET", "admin/ends"), ask("GET", "admin/egress")]);
+  const [{ ends }, { decisions }] = await Promise.all([ask("GET", "admin/ends"), ask("GET", "admin/egress"), ask("GET", "admin/runs"), ask("GET", "admin/usage")]);
   for (const [name, rows] of [["ends", ends], ["egress", decisions]]) {
     const newest = rows.length ? rows[0].at : 0;
     state[name].length = 0;

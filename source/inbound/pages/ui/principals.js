@@ -1,12 +1,16 @@
 // Principals: use against quota, API keys, quotas of single ones.
 
 import { ago, badge, button, bytes, copyButton, element, inPath, note, owner, seconds, time } from "./elements.js";
+import { columnsOf } from "./columns.js";
 import { closeDialog, confirmed, form, openDialog } from "./dialogs.js";
-import { nodeColumn, principalsShown } from "./nodes.js";
-import { ask, may, state } from "./server.js";
+import { principalsShown } from "./nodes.js";
+import { connecting } from "./connect.js";
+import { ask, attempt, may, state } from "./server.js";
 import { Table } from "./table.js";
 
-const ordinary = "mcp:read mcp:files mcp:run mcp:sandboxes mcp:packages mcp:web";
+const scopes = { read: "look at sandboxes and read files", files: "write and delete files", run: "run code and commands", sandboxes: "make and delete sandboxes", packages: "install packages", web: "read web pages, and set networks of sandboxes",
+  admin: "administer this server, for everybody" };
+const ordinary = Object.keys(scopes).filter((name) => name !== "admin");
 const mebibyte = 1024 * 1024;
 
 // The name of a limit, the member of a row that counts what is used of it, and how the two are written. docs/rest.md has them.
@@ -23,7 +27,7 @@ function use(number, most, name) {
 
 function useColumn(name) {
   const read = (row) => [row[counted[name]], (row.limits || {})[name]];
-  return { name: name[0].toUpperCase() + name.slice(1), kind: "use", sign: (row) => read(row).join(), draw: (row) => use(...read(row), name) };
+  return [counted[name], { name: name[0].toUpperCase() + name.slice(1), kind: "use", sign: (row) => read(row).join(), draw: (row) => use(...read(row), name) }];
 }
 
 // A minute's calls come back evenly; the server says how many may begin now.
@@ -34,12 +38,13 @@ const calls = (row) => {
 };
 
 function newKey() {
-  const fields = [{ name: "principal", label: "Principal", hint: "What is made with the key belongs to this name", required: true }, { name: "scopes", label: "Scopes", value: ordinary },
+  const fields = [{ name: "principal", label: "Principal", hint: "What is made with the key belongs to this name", required: true }, { name: "scopes", label: "It may", type: "checks", options: scopes, value: ordinary },
     { name: "lasts", label: "Lasts", hint: "As 12h, 90d, 1y; empty: until it is revoked" }, { name: "networks", label: "From", hint: "Addresses and networks, as 10.0.0.0/8; empty: anywhere" }, { name: "note", label: "Note" }];
-  form("New key", "Make the key", fields, async (values) => {
-    const { key } = await ask("POST", "admin/keys", values);
+  form("New key", "Make the key", fields, async ({ scopes: chosen, ...values }) => {
+    const { key } = await ask("POST", "admin/keys", { ...values, scopes: chosen.map((name) => `mcp:${name}`).join(" ") });
     await principals.load();
-    return () => openDialog("The key is shown this once", element("pre", { class: "secret" }, key), element("div", { class: "tools" }, copyButton(key, "Copy the key"), button("Close", closeDialog)));
+    const lines = await attempt(() => connecting(key)) || [];
+    return () => openDialog("The key is shown this once", element("pre", { class: "secret" }, key), element("div", { class: "tools" }, copyButton(key, "Copy the key"), button("Close", closeDialog)), element("h3", {}, "Connect a client with it"), ...lines);
   });
 }
 
@@ -79,19 +84,15 @@ export const principals = {
   count: () => state.session.everything ? new Set(principalsShown().map((row) => row.principal)).size : undefined,
   build() {
     const quota = { name: "Quotas", kind: "acts", sign: (row) => row.principal, draw: (row) => row.principal && (!row.node || row.node === state.session.node) ? button("Quotas", () => setQuotas(row.principal), { "aria-label": `Quotas of ${row.principal}` }) : null };
-    this.table = new Table("Use of each principal", [
-      { name: "Principal", kind: "name", text: (row) => owner(row.principal) },
-      ...nodeColumn(),
-      { name: "Calls", kind: "use", sign: (row) => [row.calls, row.calls_failed, Math.floor(row.calls_left), (row.limits || {}).calls].join(), draw: calls },
-      { name: "CPU", kind: "number", text: (row) => seconds(row.cpu_seconds) },
-      ...Object.keys(counted).map(useColumn),
-      ...(state.session.administers_keys ? [quota] : []),
-    ], "Nobody has called yet.");
+    this.table = new Table("Use of each principal", () => columnsOf("principals", { leave: ["principal", "calls_failed"], draw: {
+      calls: { kind: "use", sign: (row) => [row.calls, row.calls_failed, Math.floor(row.calls_left), (row.limits || {}).calls].join(), draw: calls },
+      ...Object.fromEntries(Object.keys(counted).map(useColumn)),
+    }, first: [{ name: "Principal", kind: "name", value: (row) => row.principal, text: (row) => owner(row.principal) }], last: state.session.administers_keys ? [quota] : [] }), "Nobody has called yet.");
     this.table.node.classList.add("wide");
     this.keys = state.session.administers_keys ? keysTable() : null;
-    const scopes = note(`Your credentials have ${state.session.scopes.join(", ")}.`);
-    if (!this.keys) return [this.table.node, scopes];
-    return [element("div", { class: "tools" }, button("Quotas of a principal", quotaOfNew)), this.table.node, element("h3", {}, "API keys"), element("div", { class: "tools" }, button("New key", newKey)), this.keys.node, may("admin") ? null : scopes];
+    const own = note(`Your credentials have ${state.session.scopes.join(", ")}.`);
+    if (!this.keys) return [this.table.node, own];
+    return [element("div", { class: "tools" }, button("Quotas of a principal", quotaOfNew)), this.table.node, element("h3", {}, "API keys"), element("div", { class: "tools" }, button("New key", newKey)), this.keys.node, may("admin") ? null : own];
   },
   async load() {
     this.update();

@@ -2,7 +2,7 @@
 
 import { ago, button, element, empty, inPath, note, query } from "./elements.js";
 import { confirmed, form } from "./dialogs.js";
-import { sandboxLink } from "./live.js";
+import { sandboxLink } from "./nodes.js";
 import { ask, state } from "./server.js";
 import { Table } from "./table.js";
 

@@ -9,6 +9,9 @@ const fresh = () => ({
   node: "", others: { runs: [], ends: [], egress: [] }, machines: {}, principals: [], unreachable: [],
 });
 export const state = fresh();
+
+/// The columns of lists by their names, as the server has sent them.
+export const listColumns = {};
 export const forgetState = () => Object.assign(state, fresh());
 
 export class Refusal extends Error {
@@ -40,10 +43,36 @@ export const reasonOf = (answer, object) => (answer.headers.get("www-authenticat
 export async function ask(method, path, body) {
   const headers = { Accept: "application/json", ...(method === "GET" ? {} : proof()) };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  return objectOf(await send(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
+  const object = await objectOf(await send(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) }));
+  if (method === "GET" && object.columns) Object.assign(listColumns, object.columns);
+  return object;
 }
 
 export const tool = (name, values) => ask("POST", `mcp/tools/${name}`, values);
+
+/// The same, with what the program prints as it comes: `print(text)`. `stop`: an AbortSignal, which ends the run.
+export async function toolWithOutput(name, values, print, stop) {
+  const headers = { Accept: "text/event-stream", "Content-Type": "application/json", ...proof() };
+  const answer = await send(`mcp/tools/${name}`, { method: "POST", headers, body: JSON.stringify(values), signal: stop });
+  if (!(answer.headers.get("content-type") || "").startsWith("text/event-stream")) return objectOf(answer);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "", result;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    const frames = (rest + value).split("\n\n");
+    rest = frames.pop();
+    for (const frame of frames) {
+      const data = frame.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
+      const kind = (/^event: *(.*)$/m.exec(frame) || [])[1];
+      if (kind === "stdout" || kind === "stderr") print(JSON.parse(data).text);
+      if (kind === "result") result = JSON.parse(data);
+    }
+  }
+  if (!result) throw new Refusal(0, "The connection ended before the result came.");
+  if (result.error_type && result.exit_code === undefined) throw new Refusal(400, result.error);
+  return result;
+}
 
 /// The result of the work; undefined: it failed, and the page says why.
 export async function attempt(work) {
