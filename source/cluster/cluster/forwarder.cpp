@@ -155,7 +155,9 @@ public:
     bool may_repeat() const override
     {
         const auto& request = x_.request();
-        return x_.status() == 0 && (request.method == "GET" || request.method == "HEAD") && !wants_websocket(request);
+        const auto& only_reads = request.target->only_reads;
+        const bool reads = request.method == "GET" || request.method == "HEAD" || (only_reads && only_reads(request));
+        return x_.status() == 0 && reads && !wants_websocket(request);
     }
 
     /// Whether bytes of the body are gone, so that nobody has the whole request any more.

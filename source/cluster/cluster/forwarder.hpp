@@ -9,8 +9,8 @@
 
 namespace cmcp {
 
-/// Passes whole requests of HTTP on to the member whose handle they name: sessions, files, shells, shown ports. Asks
-/// all members for what they show together.
+/// Passes whole requests of HTTP on to the member whose handle they name: sessions, calls of REST, files, shells, shown
+/// ports. Asks all members for what they show together.
 class forwarder final : public member_gateway {
 public:
     /// All must outlive this.

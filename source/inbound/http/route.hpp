@@ -71,6 +71,8 @@ struct route {
     route_counts counts = route_counts::none;
     /// The handle of what the request is about; empty: none. Its node answers, where that is another server's.
     std::function<std::string(const http_request&)> handle = {};
+    /// A POST that changes nothing: another server may be asked twice. Empty: none.
+    std::function<bool(const http_request&)> only_reads = {};
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form

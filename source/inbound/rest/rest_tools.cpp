@@ -1,5 +1,7 @@
 #include "config/settings.hpp"
 #include "http/challenge.hpp"
+#include "jsonrpc/message.hpp"
+#include "jsonrpc/read_object.hpp"
 #include "mcp/arguments/lenient_arguments.hpp"
 #include "rest/rest_call.hpp"
 #include "rest/rest_routes.hpp"
@@ -14,9 +16,27 @@ namespace {
 
 constexpr std::string_view prefix = "/mcp/tools/";
 
+std::string tool_of(const http_request& request)
+{
+    return percent_decoded(std::string_view(request.path).substr(prefix.size()));
+}
+
+// A body whose reading is work for the pool is not looked into: its call is passed on as a message.
+std::string sandbox_in(const http_request& request)
+{
+    if (request.body.size() > jsonrpc::longest_on_loop || request.body.find("sbx_") == std::string::npos) return {};
+    return text_of(jsonrpc::read_object(request.body), "sandbox_id");
+}
+
+bool only_reads(const http_request& request, const tool_registry& tools)
+{
+    const auto* called = tools.find(tool_of(request));
+    return called != nullptr && called->definition().annotations.read_only;
+}
+
 awaitable<> call(exchange& x, server_core& core, const settings& config)
 {
-    std::string name = percent_decoded(std::string_view(x.request().path).substr(prefix.size()));
+    std::string name = tool_of(x.request());
     json::object arguments;
     if (auto refusal = read_arguments(x.request(), config.json_depth, arguments))
         co_await refuse_call(x, std::move(name), std::move(arguments), std::move(*refusal));
@@ -66,6 +86,8 @@ void add_tool_routes(router& routes, server_core& core, const settings& config)
                 .serve = [&core, &config](exchange& x) { return call(x, core, config); },
                 .body = route_body::optional_json,
                 .takes_long_json = true,
+                .handle = sandbox_in,
+                .only_reads = [&core](const http_request& by) { return only_reads(by, core.tools()); },
                 .by_browser = true,
                 .operations = [&core](const http_request& request) { return describe_tools(core.tools(), request); }});
 }

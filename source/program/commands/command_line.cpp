@@ -307,7 +307,8 @@ void add_admin_commands(CLI::App& app, raw_options& raw)
     add_ids(*add_list("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"),
             into.ids, "Ids");
     add_list("usage", "Show what each principal uses");
-    add_list("ends", "Show the latest calls that failed: why, the exit code, and which setting would have allowed them");
+    add_list("ends",
+             "Show the latest calls that failed: why, the exit code, and which setting would have allowed them");
     add("upstream", "Show other MCP servers whose tools code in sandboxes may call")
         ->add_subcommand("list", "Show them")
         ->add_flag("--json", json, "Print JSON");
