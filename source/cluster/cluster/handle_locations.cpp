@@ -9,9 +9,8 @@ namespace cmcp {
 namespace {
 
 constexpr std::chrono::seconds patience_with_lease(1);
-constexpr std::chrono::milliseconds least_silence(
-    900);                                       // of a machine that is not reached; one that is refuses at once
-constexpr std::string_view home_node = "home";  // in the handles of default sandboxes
+constexpr std::chrono::milliseconds least_silence(900);  // where there is no answer, and no refusal either
+constexpr std::string_view home_node = "home";           // in the handles of default sandboxes
 
 }  // namespace
 

@@ -85,8 +85,8 @@ private:
     nanoseconds confirmed_{};  // by the same: what the last answer was sent for
     bool confirms_ = false;    // for all who ask meanwhile
     bool told_all_ = false;
-    std::string told_{};  // what the others have of it
-    bool leaves_ = false;
+    std::string told_{};     // what the others have of it
+    bool leaves_ = false;    // others are told so
     bool left_ = false;      // run() ends
     std::string in_use_by_;  // the address of another server of this name
     event changed_;

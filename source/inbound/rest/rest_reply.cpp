@@ -80,8 +80,8 @@ http_reply rest_reply(json::object result, std::string_view request_id)
     json::object object = rest_object(std::move(result));
     reply.status = rest_status(as_busy, failed, object);
     const bool busy = as_busy != 0;
-    const bool passes =
-        reply.status == 503 && is_any_of(view_of(object, "error_type"), {"SnapshotStoreError", "NodeCutOff"});
+    const bool passes = reply.status == 503 && is_any_of(view_of(object, "error_type"),
+                                                         {"SnapshotStoreError", "NodeCutOff", "NodeUnreachable"});
     if (const auto* wait = object.if_contains("retry_after"); wait != nullptr && wait->is_int64())
         reply.with("Retry-After", std::to_string(wait->get_int64()));
     else if (passes)

@@ -12,7 +12,8 @@ int status_of(const sandbox_error& refused)
 {
     if (refused.type == "NotFound") return 404;
     if (refused.type == "QuotaExceeded") return 413;
-    if (refused.type == "SnapshotStoreError" || refused.type == "NodeCutOff") return 503;
+    if (refused.type == "SnapshotStoreError" || refused.type == "NodeCutOff" || refused.type == "NodeUnreachable")
+        return 503;
     return 400;
 }
 

@@ -254,6 +254,22 @@ TEST_CASE("a run that finds no place is refused, and Retry-After says when to tr
     CHECK(sandbox.fields.size() == 1);
 }
 
+TEST_CASE(
+    "what another server has is refused with 503 and Retry-After where nothing was done, and with 502 where it may "
+    "have run")
+{
+    const auto reply = [](json::object structured) {
+        structured["error_type"] = "NodeUnreachable";
+        return rest_reply({{"isError", true}, {"structuredContent", std::move(structured)}}, "req-1");
+    };
+    const auto wait = [](const http_reply& from) { return from.fields.empty() ? "" : from.fields[0].second; };
+    CHECK(reply({}).status == 503);
+    CHECK(wait(reply({})) == "5");
+    CHECK(wait(reply({{"retry_after", 7}})) == "7");
+    CHECK(reply({{"may_have_run", true}, {"retry_after", 5}}).status == 502);
+    CHECK(wait(reply({{"may_have_run", true}, {"retry_after", 5}})) == "5");
+}
+
 TEST_CASE("the types of refusals are described in openapi.json and in docs/rest.md")
 {
     http_fixture server;
