@@ -1,4 +1,5 @@
 #include "config/settings.hpp"
+#include "jsonrpc/message.hpp"
 #include "test/cluster/cluster/two_servers.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/tls_peer.hpp"
@@ -165,6 +166,32 @@ TEST_CASE("a call with an Idempotency-Key runs once, whichever server is asked, 
     CHECK(request(both.two->server(), of_bob).parsed().at("principal") == "bob");
     CHECK(request(both.two->server(), of_bob).parsed().at("principal") == "bob");
     CHECK(both.two->calls() == 2);
+}
+
+TEST_CASE("a call of REST for another server's sandbox is answered by that server, whole or as events")
+{
+    two_servers both;
+    const std::string arguments = R"({"sandbox_id":")" + of_two + R"(","text":"one"})";
+    const auto answer = request(both.one->server(), post("/mcp/tools/whose", arguments, bob));
+    CHECK(answer.status == 200);
+    CHECK(answer.parsed().at("node") == "n2");
+    CHECK(answer.parsed().at("principal") == "bob");
+    const auto events =
+        request(both.one->server(), post("/mcp/tools/whose", arguments, bob + "Accept: text/event-stream\r\n"));
+    CHECK(events.body.find("\"one\"") < events.body.find("event: result"));
+    CHECK(events.body.find("n2") != std::string::npos);
+    // A long body is read on the pool, and its call goes there as a message.
+    const std::string text(jsonrpc::longest_on_loop, 't');
+    const std::string long_one = R"({"sandbox_id":")" + of_two + R"(","text":")" + text + R"("})";
+    const auto whole = request(both.one->server(), post("/mcp/tools/whose", long_one, bob)).parsed();
+    CHECK(std::string(whole.at("text").as_string()) == text);
+    CHECK(both.one->calls() == 0);
+    CHECK(both.two->calls() == 3);
+    both.two.reset();
+    const auto lost = request(both.one->server(), post("/mcp/tools/whose", arguments, bob));
+    CHECK(lost.status == 502);
+    CHECK(lost.parsed().at("error_type") == "NodeUnreachable");
+    CHECK(lost.field("retry-after") != "");
 }
 
 TEST_CASE("a key of another form is refused with what is allowed")
