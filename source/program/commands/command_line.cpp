@@ -231,7 +231,8 @@ void add_admin_commands(CLI::App& app, admin_line& into, bool& json)
     add_ids(*add_list("jobs", "Show or cancel jobs and tasks")->add_subcommand("cancel", "Cancel jobs and tasks"),
             into.ids, "Ids");
     add_list("usage", "Show what each principal uses");
-    add_list("ends", "Show the latest calls that failed: why, the exit code, and which setting would have let them go on");
+    add_list("ends",
+             "Show the latest calls that failed: why, the exit code, and which setting would have let them go on");
     add("upstream", "Show the other MCP servers whose tools code in sandboxes may call")
         ->add_subcommand("list", "Show them")
         ->add_flag("--json", json, "Print JSON");
