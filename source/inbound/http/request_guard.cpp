@@ -164,8 +164,7 @@ std::optional<http_reply> request_guard::check_framing(const http_request& reque
 
 std::optional<http_reply> request_guard::check_source(const http_request& request) const
 {
-    if (request.target != nullptr && request.target->host && request.target->host(request.header("host").value_or("")))
-        return std::nullopt;
+    if (request.target != nullptr && request.target->claims && request.target->claims(request)) return std::nullopt;
     if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
     if (request.target != nullptr && request.target->relays) return std::nullopt;
