@@ -30,7 +30,7 @@ std::string head_of_member_answer(const relayed_answer_head& from, const http_re
 {
     const auto* target = request.target;
     if (target != nullptr && target->relays)
-        return head_of_passed_answer(from, target->host && target->host(request.header("host").value_or("")));
+        return head_of_passed_answer(from, target->claims && target->claims(request));
     std::string head = status_line(from);
     const auto connection = relayed_value(from, boost::beast::http::field::connection);
     for (const auto& each : from) {

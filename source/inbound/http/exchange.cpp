@@ -68,9 +68,12 @@ void exchange::append_of_server(std::string& head) const
 awaitable<> exchange::reply(http_reply answer)
 {
     if (!answer.problem.empty()) {
-        const bool jupyter = request_.target != nullptr && request_.target->jupyter;
-        answer.body =
-            jupyter ? jupyter_refusal_body(answer.problem) : refusal_body(answer, request_.rpc_errors, request_.id);
+        if (request_.target != nullptr && request_.target->jupyter)
+            answer.body = jupyter_refusal_body(answer.problem);
+        else if (request_.target != nullptr && request_.target->e2b)
+            answer.body = e2b_refusal_body(answer.status, answer.problem);
+        else
+            answer.body = refusal_body(answer, request_.rpc_errors, request_.id);
     }
     close_ = close_ || answer.close;
     // RFC 9110 section 8.6: no Content-Length with 204.

@@ -188,8 +188,7 @@ served_names::served_names(const http_settings& config)
 
 std::optional<http_reply> served_names::refuse_source(const http_request& request) const
 {
-    if (request.target != nullptr && request.target->host && request.target->host(request.header("host").value_or("")))
-        return std::nullopt;
+    if (request.target != nullptr && request.target->claims && request.target->claims(request)) return std::nullopt;
     if (!may_lack_host(request) && !host_allowed(request.header("host").value_or("")))
         return error_reply(403, "This Host is not served; add it to MCP_ALLOWED_HOSTS if it is yours.");
     if (request.target != nullptr && request.target->relays) return std::nullopt;

@@ -127,6 +127,11 @@ std::string jupyter_refusal_body(std::string_view sentence)
     return jsonrpc::write_json(json::object{{"message", sentence}, {"reason", nullptr}});
 }
 
+std::string e2b_refusal_body(int status, std::string_view sentence)
+{
+    return jsonrpc::write_json(json::object{{"code", status}, {"message", sentence}});
+}
+
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type)
 {

@@ -43,6 +43,9 @@ std::string refusal_body(const http_reply& refused, bool rpc_errors, std::string
 /// The form that clients of Jupyter read: {"message": sentence, "reason": null}.
 std::string jupyter_refusal_body(std::string_view sentence);
 
+/// The form that clients of E2B read: {"code": status, "message": sentence}.
+std::string e2b_refusal_body(int status, std::string_view sentence);
+
 /// Status line and fields, without the empty line.
 std::string reply_head(int status, const std::vector<std::pair<std::string, std::string>>& fields,
                        std::string_view content_type);

@@ -47,6 +47,14 @@ std::string_view forgery_proof(const http_request& request)
     return {};
 }
 
+// E2B's clients insist on e2b_ and hexadecimal digits, which may be those of a key's characters.
+std::string key_of_e2b(std::string_view sent)
+{
+    constexpr std::string_view prefix = "e2b_";
+    if (!sent.starts_with(prefix)) return std::string(sent);
+    return hex_bytes(sent.substr(prefix.size())).value_or(std::string(sent));
+}
+
 // A token that comes along counts, so that programs may go on with a link whose time is over.
 bool takes_signature(const http_request& request)
 {
@@ -71,6 +79,9 @@ request_guard::authorization request_guard::authorization_of(const http_request&
     const bool jupyter = request.target != nullptr && request.target->jupyter;
     if (request.count("authorization") == 0 && jupyter)
         if (auto token = request.parameter("token")) return {"bearer", {}, std::move(*token)};
+    const bool e2b = request.target != nullptr && request.target->e2b;
+    if (request.count("authorization") == 0 && e2b && request.count("x-api-key") == 1)
+        return {"bearer", {}, key_of_e2b(*request.header("x-api-key"))};
     if (request.count("authorization") != 1) return {};
     const auto field = *request.header("authorization");
     const auto blank = std::min(field.find(' '), field.size());

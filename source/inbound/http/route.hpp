@@ -66,7 +66,8 @@ struct route {
     scope_set needs = {};  ///< of the caller; empty: any caller, or the handler decides
     route_body body = route_body::none;
     bool takes_long_json = false;  ///< takes JSON of more than 64 KiB, which is read on the pool
-    std::function<bool(std::string_view host)> host = {};  ///< a Host of which every path and method is this route's
+    /// Requests that are this route's whatever their path and method, as those of a Host.
+    std::function<bool(const http_request&)> claims = {};
     route_audit audit = route_audit::none;
     route_counts counts = route_counts::none;
     /// The handle of what the request is about; empty: none. Its node answers, where that is another server's.
@@ -76,6 +77,7 @@ struct route {
     bool relays = false;  ///< its requests are another program's: Origin, preflights and codings are the route's matter
     bool signed_links = false;  ///< read by a link's signature in place of a token (signed_link.hpp)
     bool jupyter = false;       ///< of Jupyter's API: a token may come in its ways, refusals have its form
+    bool e2b = false;           ///< of E2B's API: a key may come in x-api-key, refusals have its form
     bool html_only = false;     ///< only for requests whose Accept names text/html
     bool by_strangers = false;  ///< answers who brings no credentials at all, too; http_request::who is null then
     bool by_browser = false;    ///< takes the cookie of a login at /ui (browser_logins)

@@ -27,16 +27,16 @@ bool route::fits(std::string_view wanted) const
     return wanted.size() > folder.size() && wanted.starts_with(folder);
 }
 
-const route* router::owner_of(std::string_view host) const
+const route* router::owner_of(const http_request& request) const
 {
-    const auto owns = [this, host](std::size_t at) { return routes_[at].host(host); };
+    const auto owns = [&](std::size_t at) { return routes_[at].claims(request); };
     const auto owner = std::ranges::find_if(owners_, owns);
     return owner == owners_.end() ? nullptr : &routes_[*owner];
 }
 
 void router::place(http_request& request) const
 {
-    request.target = owner_of(request.header("host").value_or(""));
+    request.target = owner_of(request);
     request.rpc_errors = request.target == nullptr;
     if (request.target != nullptr) return;
     bool known = false;

@@ -15,7 +15,7 @@ class router {
 public:
     void add(route entry)
     {
-        if (entry.host) owners_.push_back(routes_.size());
+        if (entry.claims) owners_.push_back(routes_.size());
         routes_.push_back(std::move(entry));
     }
     const std::deque<route>& all() const { return routes_; }
@@ -33,10 +33,10 @@ public:
     awaitable<> serve(exchange& x) const;
 
 private:
-    const route* owner_of(std::string_view host) const;
+    const route* owner_of(const http_request& request) const;
 
     std::deque<route> routes_;         // requests point to its entries
-    std::vector<std::size_t> owners_;  // of Hosts, among them
+    std::vector<std::size_t> owners_;  // that claim requests, among them
 };
 
 }  // namespace cmcp

@@ -87,6 +87,11 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
                                                               *all.sandbox_files_, *all.pool);
     if (!config.snapshot_store.empty())
         all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
+    e2b::e2b_api::keeper keep;
+    if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
+    e2b::e2b_api::parts of_e2b{config,       executor,   all.backend,    *all.sandbox_runs,
+                               *all.kernels, *all.shown, std::move(keep)};
+    all.e2b_ = std::make_unique<e2b::e2b_api>(std::move(of_e2b));
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
 
@@ -128,6 +133,7 @@ awaitable<> managers::start()
     co_await sandboxes->start();
     if (vault) co_await vault->start();
     if (languages) languages->start();
+    if (e2b_) e2b_->start();
 }
 
 awaitable<> managers::stop()
@@ -137,6 +143,7 @@ awaitable<> managers::stop()
     background->stop();
     co_await background->wait_idle(ending_limit);
     if (jupyter_) co_await jupyter_->stop();
+    if (e2b_) co_await e2b_->stop();
     if (shells) co_await shells->stop();
     if (command_shells_) co_await command_shells_->stop();
     if (kernels) co_await kernels->stop();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "async/blocking_pool.hpp"
+#include "e2b/e2b_api.hpp"
 #include "files/file_watch.hpp"
 #include "identity/quotas.hpp"
 #include "jobs/job_register.hpp"
@@ -75,9 +76,10 @@ struct managers {
     std::unique_ptr<previews> shown;                 ///< ports of sandboxes
     std::unique_ptr<jupyter::jupyter_api> jupyter_;  ///< null when JUPYTER_API is false
 
-    std::unique_ptr<upstream_servers> upstreams;  ///< other MCP servers, of which there may be none
-
     std::unique_ptr<sandbox_vault> vault;  ///< null unless SNAPSHOT_STORE names one
+    std::unique_ptr<e2b::e2b_api> e2b_;    ///< null unless TOOLS_ENABLE_SANDBOX
+
+    std::unique_ptr<upstream_servers> upstreams;  ///< other MCP servers, of which there may be none
 
     awaitable<> start();  ///< looks after sandboxes from now on
     awaitable<> stop();   ///< ends jobs and all that runs by itself; before the destruction

@@ -310,6 +310,7 @@ void application::add_routes(router& routes, const route_means& by)
     auto& all = *managers_;
     if (all.kernels) add_file_routes(routes, *all.sandbox_files_);
     if (all.shells) add_shell_route(routes, {*all.shells, *all.sandboxes, by.logins, by.sockets});
+    if (all.e2b_) e2b::add_e2b_routes(routes, *all.e2b_);
     if (all.shown) add_preview_routes(routes, *all.shown);
     add_connect_lines(routes, config_);
     if (all.jupyter_) add_jupyter_routes(routes, *all.jupyter_, by.sockets);

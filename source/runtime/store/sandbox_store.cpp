@@ -11,7 +11,8 @@ namespace cmcp {
 namespace {
 
 const std::string all_columns =
-    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels "
+    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels, "
+    "terms "
     "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)
@@ -196,6 +197,11 @@ void sandbox_store::set_disk(std::string_view id, std::uint64_t bytes)
 void sandbox_store::set_network(std::string_view id, std::string_view hosts)
 {
     db_.prepare("UPDATE sandboxes SET network = ? WHERE id = ? AND status <> 'deleting'", hosts, id).run();
+}
+
+void sandbox_store::set_terms(std::string_view id, std::string_view terms)
+{
+    db_.prepare("UPDATE sandboxes SET terms = ? WHERE id = ?", terms, id).run();
 }
 
 void sandbox_store::set_packages(std::string_view id, const std::map<std::string, std::string>& versions)

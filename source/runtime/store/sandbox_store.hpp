@@ -28,13 +28,14 @@ struct sandbox_record {
     std::string network{};   ///< hosts that it may reach, between commas; empty: none
     std::string home{};      ///< of a caller's default sandbox: where its files are, below SANDBOX_ROOT
     std::string labels{};    ///< that its server must have, between commas
+    std::string terms{};     ///< JSON that E2B's API keeps with it; empty: that has not used it
 
     bool is_default() const { return !home.empty(); }
 
     auto columns()
     {
         return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
-                        labels);
+                        labels, terms);
     }
 };
 
@@ -108,6 +109,7 @@ public:
     void set_status(std::string_view id, std::string_view status);
     void set_disk(std::string_view id, std::uint64_t bytes);
     void set_network(std::string_view id, std::string_view hosts);
+    void set_terms(std::string_view id, std::string_view terms);
     void set_packages(std::string_view id, const std::map<std::string, std::string>& versions);
     std::map<std::string, std::string> packages(std::string_view id);
 

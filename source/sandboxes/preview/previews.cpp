@@ -232,7 +232,7 @@ void add_preview_routes(router& routes, previews& shown)
                 .serve = [&shown](exchange& x) { return shown.serve(x); },
                 .access = route_access::open,
                 .body = route_body::streamed,
-                .host = [&shown](std::string_view host) { return shown.has_origin(host); },
+                .claims = [&shown](const http_request& by) { return shown.has_origin(by.header("host").value_or("")); },
                 .handle = [&shown](const http_request& by) { return shown.handle_of(by); },
                 .relays = true});
 }

@@ -59,7 +59,7 @@ TEST_CASE("a preview at another member has the rules of previews, below a path a
 {
     route preview;
     preview.relays = true;
-    preview.host = [](std::string_view host) { return host == "p1.preview.test"; };
+    preview.claims = [](const http_request& by) { return by.header("host") == "p1.preview.test"; };
     http_request request;
     request.target = &preview;
     request.fields = {{"host", "server.test"}};

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "jsonrpc/json.hpp"
+#include "store/sandbox_store.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cmcp::e2b {
+
+inline constexpr std::string_view daemon_version = "0.6.4";  ///< of E2B's envd, whose interface ours has
+
+/// What E2B's API knows of a sandbox beside its record; kept in the record (sandbox_record::terms).
+struct terms {
+    std::string made_from = "base";  ///< E2B's templateID
+    std::string token;               ///< of the data plane
+    json::object metadata;
+    json::object variables;  ///< of all its programs
+    json::object network;    ///< as the client has said it
+    std::optional<bool> internet;
+    double started = 0, ends = 0;  ///< seconds since 1970
+    bool pauses = false;           ///< at its end, in place of being deleted
+    bool resumes = false;          ///< when a request comes
+    bool paused = false;
+    bool secure = true;   ///< the data plane asks for the token
+    bool is_open = true;  ///< whoever knows its id reaches its ports
+    std::string of;       ///< a snapshot: the sandbox that it was taken from; empty: it is none
+    std::string name;     ///< of a snapshot; may be empty
+
+    bool is_snapshot() const { return !of.empty(); }
+};
+
+/// Nothing: the sandbox was not used by this API.
+std::optional<terms> terms_of(const sandbox_record& record);
+std::string text_of_terms(const terms& all);
+
+/// A sandbox as E2B calls it, which is a part of a host's name: "<32 hex>-<node>".
+std::string id_of(std::string_view handle);
+
+/// Empty where the text is no such id.
+std::string handle_of(std::string_view id);
+
+std::string time_text(double seconds);  ///< RFC 3339
+
+/// What a request has to bring to the sandbox's ports, where they are not open.
+std::string traffic_token(const terms& of);
+
+}  // namespace cmcp::e2b

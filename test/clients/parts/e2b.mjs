@@ -1,0 +1,278 @@
+// E2B's released SDKs, unchanged, against the server: control plane, data plane and code interpreter, by the addresses of the server alone
+// and by hosts beneath a domain. Two versions of the SDK: the newest, and one that makes sandboxes at the older path.
+import assert from "node:assert/strict";
+import crypto from "node:crypto";
+import http from "node:http";
+import { test, until } from "../lib/report.mjs";
+import { start_server } from "../lib/server.mjs";
+
+const HOME = "/home/user";
+const DOMAIN = "e2b.test";
+const TOKENS = { ann: "a".repeat(32), bob: "b".repeat(32) };
+const server = await start_server({
+    settings: {
+        SANDBOX_WORK_DIR: HOME, MCP_PREVIEW_DOMAIN: DOMAIN,
+        MCP_AUTH_TOKENS: Object.entries(TOKENS).map(([name, token]) => `${name}=${token}`).join(","),
+    },
+});
+// The SDKs want e2b_ and hexadecimal digits; these may be those of a key's characters.
+const key_of = (name) => `e2b_${Buffer.from(TOKENS[name]).toString("hex")}`;
+Object.assign(process.env, { E2B_API_KEY: key_of("ann"), E2B_API_URL: server.url, E2B_SANDBOX_URL: server.url, E2B_DOMAIN: DOMAIN });
+const { Sandbox, CommandExitError, NotFoundError, FileNotFoundError, TimeoutError } = await import("e2b");
+const { Sandbox: OlderSandbox } = await import("e2b-older");
+const { Sandbox: CodeSandbox } = await import("@e2b/code-interpreter");
+
+/// A request for a port of a sandbox by its host's name, which no name server knows here.
+function by_host(host, path, { method = "GET", headers = {}, body } = {}) {
+    return new Promise((done, failed) => {
+        const { hostname, port } = new URL(server.url);
+        const request = http.request({ hostname, port, path, method, headers: { ...headers, Host: host } }, async (answer) => {
+            const parts = [];
+            for await (const part of answer) parts.push(part);
+            done({ status: answer.statusCode, text: Buffer.concat(parts).toString() });
+        });
+        request.on("error", failed).end(body);
+    });
+}
+
+const box = await Sandbox.create({ metadata: { purpose: "first" }, envs: { GREETING: "hello" } });
+
+await test("e2b: a sandbox has E2B's form, and its id is a part of a host's name", async () => {
+    assert.match(box.sandboxId, /^[0-9a-f]{32}-[a-z0-9-]+$/);
+    const info = await box.getInfo();
+    assert.deepEqual([info.state, info.templateId, info.metadata.purpose, info.envdVersion], ["running", "base", "first", "0.6.4"]);
+    assert.ok(info.endAt - info.startedAt > 290_000 && info.endAt - info.startedAt < 310_000);
+    assert.equal(await box.isRunning(), true);
+});
+
+await test("e2b: a command has its output, its exit code, the sandbox's variables and its own", async () => {
+    const done = await box.commands.run("echo $GREETING $NAME; echo oh >&2; pwd", { envs: { NAME: "ann" } });
+    assert.deepEqual([done.stdout, done.stderr, done.exitCode], [`hello ann\n${HOME}\n`, "oh\n", 0]);
+    await assert.rejects(box.commands.run("exit 7"), (error) => error instanceof CommandExitError && error.exitCode === 7);
+});
+
+await test("e2b: output comes while the command runs, and its input is written and closed", async () => {
+    const heard = [];
+    const command = await box.commands.run("head -n1; cat", { background: true, stdin: true, onStdout: (text) => heard.push(text) });
+    await command.sendStdin("one\n");
+    await until("the first line", () => heard.join("") === "one\n");
+    await command.sendStdin("two");
+    await command.closeStdin();
+    assert.equal((await command.wait()).stdout, "one\ntwo");
+});
+
+await test("e2b: a program is listed, joined by its number, and killed", async () => {
+    const command = await box.commands.run("echo up; sleep 1000", { background: true });
+    const listed = (await box.commands.list()).find(({ pid }) => pid === command.pid);
+    assert.deepEqual(listed.args, ["-l", "-c", "echo up; sleep 1000"]);
+    const joined = await box.commands.connect(command.pid);
+    assert.equal(await joined.kill(), true);
+    await assert.rejects(command.wait(), (error) => error instanceof CommandExitError && /killed/.test(error.error ?? error.message));
+    assert.equal(await box.commands.kill(command.pid), false);
+});
+
+await test("e2b: a command that takes too long ends with its processes", async () => {
+    await assert.rejects(box.commands.run("exec sleep 31.5", { timeoutMs: 500 }), TimeoutError);
+    await until("it has ended", async () => !(await box.commands.run("pgrep -f 'sleep 31[.]5' || true")).stdout);
+});
+
+await test("e2b: a terminal takes input and a size, and ends", async () => {
+    let shown = "";
+    const terminal = await box.pty.create({ cols: 80, rows: 24, onData: (bytes) => (shown += Buffer.from(bytes).toString()) });
+    await box.pty.resize(terminal.pid, { cols: 100, rows: 30 });
+    await box.pty.sendInput(terminal.pid, new TextEncoder().encode("stty size; exit 5\n"));
+    await assert.rejects(terminal.wait(), (error) => error.exitCode === 5);
+    assert.match(shown, /30 100/);
+});
+
+await test("e2b: files are written, compressed, read, listed, moved and removed, with their metadata", async () => {
+    const big = crypto.randomBytes(3 << 20);
+    const written = await box.files.write("folder/big.bin", new Blob([big]), { metadata: { author: "ann" } });
+    assert.deepEqual([written.path, written.metadata], [`${HOME}/folder/big.bin`, { author: "ann" }]);
+    assert.ok(Buffer.from(await box.files.read("folder/big.bin", { format: "bytes" })).equals(big));
+    await box.files.write("packed.txt", "x".repeat(100_000), { gzip: true });
+    assert.equal((await box.commands.run("wc -c < packed.txt")).stdout.trim(), "100000");
+    assert.equal((await box.files.read("packed.txt", { gzip: true })).length, 100_000);
+    await box.files.write([{ path: "a \"b\".txt", data: "1" }, { path: "c/d.txt", data: "2" }]);
+    assert.equal((await box.commands.run("cat 'a \"b\".txt' c/d.txt")).stdout, "12");
+    const moved = await box.files.rename("c/d.txt", "e.txt");
+    assert.deepEqual([moved.name, moved.type, moved.size], ["e.txt", "file", 1]);
+    assert.equal((await box.files.getInfo("folder/big.bin")).metadata.author, "ann");
+    assert.deepEqual((await box.files.list("folder")).map(({ name, size }) => [name, size]), [["big.bin", 3 << 20]]);
+    assert.deepEqual([await box.files.makeDir("folder"), await box.files.makeDir("new/deep")], [false, true]);
+    await box.files.remove("folder");
+    assert.equal(await box.files.exists("folder"), false);
+    await assert.rejects(box.files.read("folder/big.bin"), FileNotFoundError ?? NotFoundError);
+});
+
+await test("e2b: changes below a folder are told", async () => {
+    const heard = [];
+    await box.files.makeDir("watched/inner");
+    const handle = await box.files.watchDir("watched", (event) => heard.push(`${event.type} ${event.name}`), { recursive: true });
+    await box.commands.run("echo 1 > watched/inner/f; rm watched/inner/f");
+    await until("creation and end", () => heard.includes("create inner/f") && heard.includes("remove inner/f"));
+    await handle.stop();
+});
+
+await test("e2b: links to files are signed, and good for one file, one way and their time", async () => {
+    await box.files.write("signed.txt", "for you");
+    const fetch_link = async (link) => {
+        const answer = await fetch(link, { headers: { "e2b-sandbox-id": box.sandboxId, "e2b-sandbox-port": "49983" } });
+        return [answer.status, await answer.text()];
+    };
+    const link = await box.downloadUrl("signed.txt", { useSignatureExpiration: 1000 });
+    assert.deepEqual(await fetch_link(link), [200, "for you"]);
+    assert.equal((await fetch_link(link.replace("signed.txt", "packed.txt")))[0], 401);
+    const late = await box.downloadUrl("signed.txt", { useSignatureExpiration: -1000 });
+    assert.deepEqual((await fetch_link(late))[0], 401);
+    const { hostname } = new URL(`http://${box.getHost(49983)}`);
+    const query = new URL(link).search;
+    assert.deepEqual(await by_host(hostname, `/files${query}`), { status: 200, text: "for you" });
+});
+
+await test("e2b: a port is reached by its host, and told apart from one where nothing listens", async () => {
+    await box.files.write("www/index.html", "served");
+    const command = await box.commands.run("cd www; exec python3 -m http.server 8123", { background: true });
+    const host = box.getHost(8123);
+    assert.equal(host, `8123-${box.sandboxId}.${DOMAIN}`);
+    await until("it is served", async () => (await by_host(host, "/")).status === 200);
+    assert.equal((await by_host(host, "/index.html")).text, "served");
+    await command.kill();
+    const closed = await by_host(box.getHost(8124), "/");
+    assert.equal(closed.status, 502);
+    assert.match(closed.text, /port is not open/);
+});
+
+await test("e2b: lists are filtered and have pages, the newest first", async () => {
+    const mark = crypto.randomUUID();
+    const made = [];
+    for (let at = 0; at < 3; at++) made.push(await Sandbox.create({ metadata: { mark, at: `n ${at} &=` } }));
+    const pages = Sandbox.list({ limit: 2, query: { metadata: { mark } } });
+    const first = await pages.nextItems();
+    assert.deepEqual(first.map(({ sandboxId }) => sandboxId), [made[2].sandboxId, made[1].sandboxId]);
+    assert.equal(pages.hasNext, true);
+    assert.deepEqual((await pages.nextItems()).map(({ sandboxId }) => sandboxId), [made[0].sandboxId]);
+    assert.equal(pages.hasNext, false);
+    const one = await Sandbox.list({ query: { metadata: { mark, at: "n 1 &=" } } }).nextItems();
+    assert.deepEqual(one.map(({ sandboxId }) => sandboxId), [made[1].sandboxId]);
+    for (const each of made) assert.equal(await each.kill(), true);
+    assert.equal(await made[0].kill(), false);
+});
+
+await test("e2b: a lease ends a sandbox, a longer one keeps it, and pausing stops it until somebody connects", async () => {
+    const brief = await Sandbox.create({ timeoutMs: 1000 });
+    const kept = await Sandbox.create({ timeoutMs: 2000, lifecycle: { onTimeout: "pause" } });
+    await kept.files.write("still.txt", "here");
+    await until("its end", async () => !(await brief.isRunning()));
+    await assert.rejects(Sandbox.getInfo(brief.sandboxId));
+    await until("its pause", async () => (await kept.getInfo()).state === "paused");
+    const again = await Sandbox.connect(kept.sandboxId, { timeoutMs: 60_000 });
+    assert.equal(await again.files.read("still.txt"), "here");
+    assert.equal((await again.getInfo()).state, "running");
+    assert.equal(await again.pause(), true);
+    assert.equal(await again.pause(), false);
+    await again.kill();
+});
+
+await test("e2b: a fork and a snapshot have the files of their moment", async () => {
+    await box.files.write("state.txt", "before");
+    const taken = await box.createSnapshot();
+    const [fork] = await box.fork();
+    await box.files.write("state.txt", "after");
+    const from_snapshot = await Sandbox.create(taken.snapshotId);
+    assert.deepEqual([await fork.files.read("state.txt"), await from_snapshot.files.read("state.txt")], ["before", "before"]);
+    const listed = await Sandbox.listSnapshots({ sandboxId: box.sandboxId }).nextItems();
+    assert.deepEqual(listed.map(({ snapshotId }) => snapshotId), [taken.snapshotId]);
+    assert.deepEqual([await Sandbox.deleteSnapshot(taken.snapshotId), await Sandbox.deleteSnapshot(taken.snapshotId)], [true, false]);
+    await fork.kill();
+    await from_snapshot.kill();
+});
+
+await test("e2b: what a sandbox uses is told", async () => {
+    const [now] = await box.getMetrics();
+    assert.ok(now.cpuCount > 0 && now.memUsed > 0 && now.memUsed < now.memTotal && now.diskTotal > 0);
+});
+
+await test("e2b: code runs in contexts that keep variables, and results have their forms", async () => {
+    const code = await CodeSandbox.connect(box.sandboxId);
+    const heard = [];
+    const done = await code.runCode("import sys\nprint('out')\nprint('err', file=sys.stderr)\nx = 6\nx * 7", { onStdout: ({ line }) => heard.push(line) });
+    assert.deepEqual([done.text, done.logs, heard, done.error], ["42", { stdout: ["out\n"], stderr: ["err\n"] }, ["out\n"], undefined]);
+    assert.equal((await code.runCode("x")).text, "6");
+    const shown = await code.runCode("from IPython.display import HTML, display\ndisplay(HTML('<b>1</b>'))\n'text'");
+    assert.deepEqual([shown.results[0].html, shown.results[1].text, shown.results[1].isMainResult], ["<b>1</b>", "text", true]);
+    const failed = await code.runCode("1 / 0");
+    assert.deepEqual([failed.error.name, failed.error.value], ["ZeroDivisionError", "division by zero"]);
+    const other = await code.createCodeContext({ cwd: `${HOME}/other` });
+    assert.equal((await code.runCode("import os\nos.getcwd()", { context: other })).text, `${HOME}/other`);
+    assert.equal((await code.runCode("x", { context: other })).error.name, "NameError");
+    assert.equal((await code.runCode("import os; os.environ['V']", { envs: { V: "1" } })).text, "1");
+    assert.equal((await code.runCode("import os; os.environ.get('V')")).text, undefined);
+    assert.equal((await code.runCode("echo $0", { language: "bash" })).logs.stdout.join("").includes("bash"), true);
+    await code.removeCodeContext(other);
+    assert.equal((await code.listCodeContexts()).length, 1);
+});
+
+await test("e2b: an older SDK works in the same way", async () => {
+    const older = await OlderSandbox.create();
+    await older.files.write("old.txt", "old");
+    assert.equal((await older.commands.run("cat old.txt")).stdout, "old");
+    assert.equal(await older.kill(), true);
+});
+
+await test("e2b: a stranger reaches nothing of another's sandbox", async () => {
+    const strangers = { apiKey: key_of("bob") };
+    await assert.rejects(Sandbox.connect(box.sandboxId, strangers));
+    await assert.rejects(Sandbox.getInfo(box.sandboxId, strangers));
+    await assert.rejects(Sandbox.setTimeout(box.sandboxId, 1, strangers));
+    assert.equal(await Sandbox.kill(box.sandboxId, strangers), false);
+    assert.deepEqual(await Sandbox.list(strangers).nextItems(), []);
+    await assert.rejects(Sandbox.create({ apiKey: "e2b_00" }), /401|key/i);
+    const own = await Sandbox.create(strangers);
+    const token = own.envdAccessToken ?? own.connectionConfig?.envdAccessToken ?? "";
+    const asked = [["GET", "/files?path=signed.txt"], ["GET", "/envs"], ["GET", "/metrics"], ["POST", "/init"], ["POST", "/process.Process/List"], ["POST", "/filesystem.Filesystem/ListDir"]];
+    for (const [method, path] of asked)
+        for (const headers of [{}, { "x-access-token": token }, { "x-access-token": "wrong" }, { authorization: `Bearer ${TOKENS.bob}` }]) {
+            const answer = await fetch(server.url + path, {
+                method, headers: { "content-type": "application/json", "e2b-sandbox-id": box.sandboxId, "e2b-sandbox-port": "49983", ...headers }, body: method === "POST" ? "{}" : undefined,
+            });
+            assert.ok([401, 404].includes(answer.status), `${method} ${path}: ${answer.status}`);
+            assert.doesNotMatch(await answer.text(), /for you|pid/);
+        }
+    await own.kill();
+});
+
+await test("e2b: a program that takes the daemon's place harms its own sandbox alone", async () => {
+    const hostile = await Sandbox.create({ secure: true });
+    await hostile.files.write("liar.py", `
+import socket, threading
+door = socket.socket(); door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+while True:
+    try: door.bind(('127.0.0.1', 49983)); break
+    except OSError: pass
+door.listen(100)
+answers = [b'HTTP/1.1 200 OK\\r\\nContent-Length: 99999999999999999999\\r\\n\\r\\n', b'\\0' * 100000, b'HTTP/1.1 200 OK\\r\\n' + b'A: ' + b'b' * 1000000, b'', b'HTTP/1.1 301 Moved\\r\\nLocation: http://169.254.169.254/\\r\\nSet-Cookie: a=b; Domain=e2b.test\\r\\nContent-Length: 0\\r\\n\\r\\n']
+def serve(peer, answer):
+    try: peer.recv(65536); peer.sendall(answer)
+    except OSError: pass
+    peer.close()
+for number in range(1000000):
+    peer, _ = door.accept()
+    threading.Thread(target=serve, args=(peer, answers[number % len(answers)]), daemon=True).start()
+`);
+    await hostile.commands.run("(setsid nohup python3 liar.py > /dev/null 2>&1 &) ; pkill -KILL -f /proc/self/fd/0 || kill -KILL $PPID", { timeoutMs: 3000 }).catch(() => {});
+    for (let at = 0; at < 15; at++) {
+        const answer = await fetch(`${server.url}/files?path=x`, {
+            redirect: "manual", headers: { "e2b-sandbox-id": hostile.sandboxId, "e2b-sandbox-port": "49983", "x-access-token": hostile.envdAccessToken ?? "" }, signal: AbortSignal.timeout(5000),
+        }).catch(() => null);
+        if (answer) {
+            assert.equal(answer.headers.get("set-cookie"), null);
+            await answer.arrayBuffer().catch(() => null);
+        }
+    }
+    assert.equal((await box.commands.run("echo unharmed")).stdout, "unharmed\n");
+    assert.equal(await hostile.kill(), true);
+});
+
+await box.kill();
+await test("e2b: the server ends in good order", () => server.stop());
