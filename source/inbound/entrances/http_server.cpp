@@ -198,7 +198,7 @@ struct http_server::implementation : std::enable_shared_from_this<http_server::i
         add_administration(admin->routes, nullptr, true);
         streamable.add_routes(admin->routes);
         add_tool_routes(admin->routes, core, config);
-        if (more.routes) more.routes(admin->routes, {admin->by_way, sockets});
+        if (more.routes) more.routes(admin->routes, {admin->guard, sockets});
         add_health_routes(admin->routes, is_ready, [this] { return details(); });
         add_metrics_route(admin->routes, {update_of_figures(), [](const http_request&) { return true; }});
     }
