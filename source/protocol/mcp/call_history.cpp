@@ -86,7 +86,8 @@ std::string output_of(const json::object& structured)
         if (!all.empty() && all.back() != '\n' && !part.empty()) all += '\n';
         all += part;
     }
-    if (const auto* value = structured.if_contains("result")) all += value_text(*value, longest_value);
+    if (const auto* value = structured.if_contains("result"); value != nullptr && !value->is_null())
+        all += value_text(*value, longest_value);
     if (all.empty()) all = view_of(structured, "error");
     if (all.empty() && !structured.contains("exit_code")) all = short_json(structured, call_history::longest_output);
     return std::string(utf8_suffix(all, call_history::longest_output));

@@ -161,6 +161,9 @@ TEST_CASE("the history of calls has inputs and the last part of outputs, and is 
     printed.structured = {{"stdout", "so\n"}, {"result", json::array{1, 2}}, {"exit_code", 0}};
     history.note_call(call, printed);
     CHECK(calls.back().output == "so\n[1,2]");
+    printed.structured = {{"result", nullptr}, {"error", "no such thing"}, {"exit_code", 1}};
+    history.note_call(call, printed);
+    CHECK(calls.back().output == "no such thing");
     CHECK(input_of({{"package_names", json::array{"six"}}}) == R"({"package_names":["six"]})");
     CHECK(input_of({{"content", std::string(100'000, 'a')}}).empty());
     for (std::size_t i = 0; i < call_history::most_calls; ++i) history.note_call({}, printed);
