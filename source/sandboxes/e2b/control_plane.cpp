@@ -382,7 +382,7 @@ awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json
     try {
         if (!fresh.image.empty()) static_cast<void>(sandboxes().images().check(fresh.image));
     } catch (const sandbox_error& unknown) {
-        throw http_refusal(404, "template '" + as.made_from + "' not subject: " + unknown.what());
+        throw http_refusal(404, "template '" + as.made_from + "' not found: " + unknown.what());
     }
     fresh.network = wish_of(object_of(wish, "network"), as.internet, sandboxes().offers_network());
     auto record = co_await sandboxes().create(std::move(who), std::move(fresh));
