@@ -82,6 +82,8 @@ std::vector<std::string> texts_in(const json::object& from, std::string_view nam
     return all;
 }
 
+const std::string unnamed;  // the sandbox gets a name
+
 bool is_usual_template(std::string_view name) { return name == "base" || name == "code-interpreter-v1"; }
 
 // "All other hosts" is what an allow list means here anyway.
@@ -374,7 +376,7 @@ awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json
 {
     const auto kept = find_snapshot(who, as.made_from);
     if (kept) {
-        auto copy = co_await sandboxes().fork(std::move(who), kept->where.id, {});
+        auto copy = co_await sandboxes().fork(std::move(who), kept->where.id, unnamed);
         co_return copy;
     }
     new_sandbox fresh;
@@ -382,7 +384,7 @@ awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json
     try {
         if (!fresh.image.empty()) static_cast<void>(sandboxes().images().check(fresh.image));
     } catch (const sandbox_error& unknown) {
-        throw http_refusal(404, "template '" + as.made_from + "' not subject: " + unknown.what());
+        throw http_refusal(404, "template '" + as.made_from + "' not found: " + unknown.what());
     }
     fresh.network = wish_of(object_of(wish, "network"), as.internet, sandboxes().offers_network());
     auto record = co_await sandboxes().create(std::move(who), std::move(fresh));
@@ -453,7 +455,7 @@ awaitable<http_reply> e2b_api::fork(call from, subject at)
         quiet_io io;
         json::object row;
         try {
-            auto copy = co_await of_.kernels.fork(from.who, io, at.where, {});
+            auto copy = co_await of_.kernels.fork(from.who, io, at.where, unnamed);
             subject copied{std::move(copy.where), at.of};
             copied.of.token = random_id();
             copied.of.started = sandbox_manager::now();
@@ -476,7 +478,7 @@ awaitable<http_reply> e2b_api::snapshot(call from, subject at)
     of.name = text_of(from.body, "name");
     if (const auto taken = find_snapshot(from.who, of.name); !of.name.empty() && taken)
         co_await sandboxes().remove(from.who, taken->where.id);
-    auto copy = co_await sandboxes().fork(from.who, at.where.id, {});
+    auto copy = co_await sandboxes().fork(from.who, at.where.id, unnamed);
     of.started = sandbox_manager::now();
     keep(copy, of);
     json::array names;

@@ -135,9 +135,10 @@ std::optional<http_reply> e2b_api::refuse_stranger(const http_request& request, 
     if (request.path == "/init") return refusal_reply(404, "The daemon is initialized by the server alone.");
     if (!of.secure || request.path == "/health") return std::nullopt;
     if (same_secret(request.header("x-access-token").value_or(""), of.token)) return std::nullopt;
-    const bool is_open_here = at.port == interpreter_port && of.is_open;
+    // E2B's clients bring the token to what runs code, and none to contexts, which are like an open port.
     const auto traffic = request.header("e2b-traffic-access-token").value_or("");
-    if (is_open_here || (at.port == interpreter_port && same_secret(traffic, traffic_token(of)))) return std::nullopt;
+    const bool is_of_contexts = at.port == interpreter_port && request.path != "/execute";
+    if (is_of_contexts && (of.is_open || same_secret(traffic, traffic_token(of)))) return std::nullopt;
     const auto signature = request.parameter("signature");
     if (!signature || request.path != "/files")
         return refusal_reply(401, "unauthorized access: x-access-token is missing or wrong");
@@ -151,7 +152,7 @@ std::optional<http_reply> e2b_api::refuse_stranger(const http_request& request, 
 awaitable<> e2b_api::serve_data(exchange& x)
 {
     auto at = place_of(x.request());
-    auto reply = not_reached({}, 0, "The sandbox was not subject");
+    auto reply = not_reached({}, 0, "The sandbox was not found");
     if (at) reply = co_await serve_place(x, std::move(*at));
     if (x.status() != 0) co_return;
     x.close_after();
@@ -160,7 +161,7 @@ awaitable<> e2b_api::serve_data(exchange& x)
 
 awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
 {
-    http_reply reply = not_reached(shown_id(at.id), 0, "The sandbox was not subject");
+    http_reply reply = not_reached(shown_id(at.id), 0, "The sandbox was not found");
     auto where = at.handle.empty() ? std::nullopt : sandboxes().store().find_of_any(at.handle);
     auto of = where ? terms_of(*where) : std::nullopt;
     if (!of || of->is_snapshot() || at.port == 0) co_return reply;

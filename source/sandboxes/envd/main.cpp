@@ -109,7 +109,7 @@ private:
     awaitable<> plain(connection& by)
     {
         const bool reads = by.method() == "GET" || by.method() == "HEAD";
-        if (by.path() == "/health" && reads) co_return co_await by.reply(204, {});
+        if (by.path() == "/health" && reads) co_return co_await by.reply(204, std::string());
         if (by.path() == "/metrics" && reads) co_return co_await by.reply(200, json::serialize(metrics()));
         if (by.path() == "/envs" && reads) co_return co_await by.reply(200, json::serialize(environment()));
         if (by.path() == "/init" && by.method() == "POST") co_return co_await initialize(by);
@@ -125,7 +125,7 @@ private:
         for (const auto& [name, value] : object(wish, "envVars"))
             if (value.is_string() && !name.empty() && name.find('=') == name.npos)
                 ::setenv(std::string(name).c_str(), value.get_string().c_str(), 1);
-        co_await by.reply(204, {});
+        co_await by.reply(204, std::string());
     }
 
     static json::object read_object(std::string_view body)

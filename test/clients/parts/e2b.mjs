@@ -141,6 +141,8 @@ await test("e2b: a port is reached by its host, and told apart from one where no
     const closed = await by_host(box.getHost(8124), "/");
     assert.equal(closed.status, 502);
     assert.match(closed.text, /port is not open/);
+    const gone = await by_host(`8124-${"0".repeat(32)}-n9.${DOMAIN}`, "/");
+    assert.deepEqual([gone.status, JSON.parse(gone.text).message], [502, "The sandbox was not found"]);
 });
 
 await test("e2b: lists are filtered and have pages, the newest first", async () => {
@@ -239,6 +241,13 @@ await test("e2b: a stranger reaches nothing of another's sandbox", async () => {
             assert.ok([401, 404].includes(answer.status), `${method} ${path}: ${answer.status}`);
             assert.doesNotMatch(await answer.text(), /for you|pid/);
         }
+    for (const path of ["/execute", "/contexts/../execute", "//execute"]) {
+        const answer = await fetch(server.url + path, {
+            method: "POST", headers: { "content-type": "application/json", "e2b-sandbox-id": box.sandboxId, "e2b-sandbox-port": "49999" }, body: '{"code": "print(\'for you\')"}',
+        });
+        assert.ok([401, 404].includes(answer.status), `${path}: ${answer.status}`);
+        assert.doesNotMatch(await answer.text(), /for you/);
+    }
     await own.kill();
 });
 
