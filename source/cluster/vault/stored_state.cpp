@@ -87,6 +87,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.image = text_of(text, "image");
     if (text.contains("network")) about.network = text_of(text, "network");
     about.labels = text_of(text, "labels");
+    about.machine = flag_of(text, "machine");
     about.status = "stopped";
     about.created = real_of(text, "created");
     about.last_used = real_of(text, "last_used");
@@ -160,6 +161,7 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     text["image"] = record.about.image;
     text["network"] = record.about.network;
     if (!record.about.labels.empty()) text["labels"] = record.about.labels;
+    if (record.about.machine) text["machine"] = true;
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;

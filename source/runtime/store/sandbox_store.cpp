@@ -11,7 +11,7 @@ namespace cmcp {
 namespace {
 
 const std::string all_columns =
-    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels "
+    "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels, machine "
     "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)

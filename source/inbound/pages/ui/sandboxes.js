@@ -38,6 +38,7 @@ const list = {
       ...ownerColumn(),
       { name: "State", sign: (box) => box.state, draw: (box) => badge(box.state, box.state === "running" ? "good" : "") },
       { name: "Image", kind: "name", text: (box) => box.image },
+      { name: "Class", text: (box) => box.class },
       { name: "Network", text: networkText },
       { name: "Disk", kind: "number", text: (box) => bytes(box.disk_bytes) },
       { name: "Memory", kind: "number", text: (box) => bytes(box.memory_bytes) },
@@ -112,7 +113,7 @@ const one = {
   },
   facts(box) {
     const fact = (name, value) => value ? element("div", {}, element("dt", {}, name), element("dd", {}, value)) : null;
-    return [fact("Id", element("code", {}, box.id)), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image), fact("Network", networkText(box)),
+    return [fact("Id", element("code", {}, box.id)), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("State", box.state), fact("Image", box.image), fact("Class", box.class), fact("Network", networkText(box)),
       fact("Disk", bytes(box.disk_bytes)), fact("Memory", bytes(box.memory_bytes)), fact("In it", livesIn(box)), fact("Used", ago(box.last_used))].filter(Boolean);
   },
   acts(box, own) {
