@@ -183,6 +183,7 @@ json::object with_sandbox_run_output(json::object schema)
     members["hint"] =
         schema::string("What to do about a missing module, a limit that was reached, or a command that there is not");
     members["note"] = schema::string("What became of processes and /tmp of this run, or of those before");
+    members["class"] = schema::string("machine: root inside, weaker isolation");
     members["error"] = schema::string("What went wrong and what to do");
     return with_job_id(std::move(schema));
 }
@@ -220,6 +221,7 @@ awaitable<> add_files(tool_result& result, sandbox_runner& runs, caller who, san
     result.structured["files"] = std::move(names);
     result.structured["file_links"] = std::move(links);
     if (files.left_out != 0) result.structured["files_left_out"] = files.left_out;
+    if (where.machine) result.structured["class"] = where.class_name();
     if (files.paths.empty()) co_return;
     auto work = [folder = sandboxes.places().files(where), paths = std::move(files.paths)] {
         return read_pictures(folder, paths);

@@ -55,7 +55,7 @@ fields<network_wish> network_fields()
 }
 
 // Where there is one image alone, a list need not speak of images.
-fields<new_sandbox> create_fields(const image_choice& images, bool with_network, bool with_labels)
+fields<new_sandbox> create_fields(const image_choice& images, bool with_network, bool with_machines, bool with_labels)
 {
     using input = new_sandbox;
     field<input> image{"image", &input::image, "One of " + images.names(true)};
@@ -66,6 +66,9 @@ fields<new_sandbox> create_fields(const image_choice& images, bool with_network,
                          rule::example(json::object{{"allow", json::array{"github.com:443"}}})};
     network.listed = with_network;
     all.push_back(std::move(network));
+    field<input> machine{"machine", &input::machine, "Root inside: apt-get, writable /, weaker isolation"};
+    machine.listed = with_machines;
+    all.push_back(std::move(machine));
     field<input> labels{"labels", &input::labels, "That its server must have",
                         rule::listed_example{json::array{"gpu=a100"}}};
     labels.schema["items"] = schema::string("name=value");
@@ -89,6 +92,7 @@ json::object create_output(bool with_network)
          {"status", schema::one_of("Its state", {"running", "stopped"})},
          {"image", schema::string("Its image; native: the programs of the server's machine")},
          {"image_digest", schema::string("sha256:… of the image")},
+         {"class", schema::one_of("Its isolation", {"strict", "machine"})},
          {"note", schema::string("What is not as it was asked for")},
          {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
          {"working_dir", schema::string("Working folder inside")},
@@ -112,7 +116,8 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
                    .annotations = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false},
                    .tasks = sandboxes.images().pulls().empty() ? task_use::never : task_use::may,
                    .about = unnamed_subject::new_sandbox},
-         .input = create_fields(sandboxes.images(), sandboxes.offers_network(), !config.cluster_etcd.empty()),
+         .input = create_fields(sandboxes.images(), sandboxes.offers_network(), config.allows_machines(),
+                                !config.cluster_etcd.empty()),
          .process = std::bind_front(process_create, std::ref(sandboxes), std::cref(config))});
 }
 
@@ -172,6 +177,7 @@ json::object list_sandboxes_output()
                         {"name", schema::string("")},
                         {"status", schema::one_of("", {"running", "stopped"})},
                         {"image", schema::string("")},
+                        {"class", schema::one_of("Its isolation", {"strict", "machine"})},
                         {"created", schema::string("ISO 8601, UTC")},
                         {"last_used", schema::string("ISO 8601, UTC")},
                         {"disk_bytes", schema::typed("integer", "")},
@@ -280,6 +286,7 @@ json::object sandbox_json(const sandbox_record& record)
     shown["name"] = record.name;
     shown["status"] = record.status;
     shown["image"] = record.image;
+    shown["class"] = record.class_name();
     shown["created"] = time_text(record.created);
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;

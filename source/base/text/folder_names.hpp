@@ -23,13 +23,13 @@ inline constexpr std::array<std::string_view, 6> folders_of_builds{"dist",     "
 inline bool is_of_programs(std::string_view folder)
 {
     return std::ranges::find(folders_of_programs, folder) != folders_of_programs.end() ||
-           folder.starts_with(".kernel");  // the state of a kernel
+           folder.starts_with(".kernel") || folder == ".machine";  // the state of a kernel, what a machine changed
 }
 
 /// Whether the folder says nothing to somebody who lists what is there: caches, and what kernels keep.
 inline bool is_noise_in_lists(std::string_view folder)
 {
-    return folder == ".cache" || folder == ".displays" || folder.starts_with(".kernel");
+    return folder == ".cache" || folder == ".displays" || folder == ".machine" || folder.starts_with(".kernel");
 }
 
 /// Whether a path leads through a folder of a build.

@@ -25,7 +25,8 @@ void fields(Wire& wire, wired<Wire, browser_program>& of)
 template <class Wire>
 void fields(Wire& wire, wired<Wire, launcher_options>& of)
 {
-    wire(of.workspaces, of.images, of.data, of.firejail, of.waiting, of.use_cgroups, of.cells, of.most, of.browser);
+    wire(of.workspaces, of.images, of.data, of.firejail, of.waiting, of.use_cgroups, of.cells, of.most, of.browser,
+         of.machines);
 }
 
 std::string encode_options(const launcher_options& options)

@@ -36,6 +36,9 @@ struct browser_program {
     bool may_lack_own_sandbox = false;  ///< it also runs where it cannot make its own sandbox
 };
 
+/// What cells of class machine may be.
+enum class machines_allowed : std::uint8_t { none, flat, nested };
+
 /// The options of a launcher, decided before the server handles its first byte. The server cannot change them
 /// afterwards: a launcher that replaces a lost one gets the same.
 struct launcher_options {
@@ -47,8 +50,9 @@ struct launcher_options {
     bool use_cgroups = true;   ///< of both versions, as far as they may be used here
     std::size_t cells = 64;    ///< lasting cells at once, of which one principal has at most half
     run_maxima most{};
-    std::optional<zygote_options> zygote{};  ///< for runs that are `prepared`
-    browser_program browser{};               ///< no path: there is none
+    std::optional<zygote_options> zygote{};              ///< for runs that are `prepared`
+    browser_program browser{};                           ///< no path: there is none
+    machines_allowed machines = machines_allowed::none;  ///< nested: they may mount, and make namespaces of their own
 };
 
 /// For the launcher's standard input, because the options are longer than a command line should be. Decoding throws

@@ -55,6 +55,8 @@ inline constexpr const char* given_folder = "/run/container-mcp";
 /// as python where there is only python3.
 inline constexpr const char* names_folder = "/run/container-mcp/names";
 inline constexpr const char* usual_path = "/usr/local/bin:/usr/bin:/bin:/run/container-mcp/names";
+inline constexpr const char* usual_path_of_root =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/container-mcp/names";
 
 /// A file that programs only read.
 struct given_file {
@@ -76,6 +78,11 @@ struct browser_part {
 
     explicit operator bool() const { return ports != 0; }
 };
+
+/// The owner on the disk of what root inside of a machine writes, where a server that runs as root has ids for
+/// machines: the first of as many ids as a machine has, which belong to nobody. So what one marks as set-uid is
+/// nobody's outside.
+inline constexpr unsigned machine_owner = 1'900'000'000;
 
 /// An order to run a program. Descriptors are owned; all paths except `workspace` are paths inside.
 struct run_request {
@@ -104,6 +111,8 @@ struct run_request {
     browser_part browser;
     std::vector<std::uint16_t> doors;  ///< of a lasting cell: the ports at which addresses of names are listened to, in
                                        ///< that order; none: the cell has its loopback alone
+    bool machine = false;              ///< of a lasting cell with a workspace: class machine, which has root inside and
+                                       ///< a root folder that it may write to
     bool tools = false;                ///< of a lasting cell: it has the door for tools
     std::vector<given_file> files;     ///< of a lasting cell, each readable at given_folder/own/<name>
     std::string label;                 ///< for the log: the request id

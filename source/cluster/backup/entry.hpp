@@ -11,9 +11,10 @@
 
 namespace cmcp::backup {
 
-/// A file, folder or link of an archive: POSIX.1-2001 pax interchange format, which GNU tar reads.
+/// A file, folder, link or whiteout (a device of number 0:0) of an archive: POSIX.1-2001 pax interchange format, which
+/// GNU tar reads.
 struct entry {
-    enum class kind : char { file = '0', hard_link = '1', symbolic_link = '2', folder = '5' };
+    enum class kind : char { file = '0', hard_link = '1', symbolic_link = '2', whiteout = '3', folder = '5' };
 
     kind is = kind::file;
     std::string path;    ///< relative; raw bytes

@@ -16,7 +16,8 @@ struct field {
     std::size_t length;
 };
 constexpr field name_field{0, 100}, mode_field{100, 8}, uid_field{108, 8}, gid_field{116, 8}, size_field{124, 12},
-    time_field{136, 12}, sum_field{148, 8}, link_field{157, 100}, magic_field{257, 8};
+    time_field{136, 12}, sum_field{148, 8}, link_field{157, 100}, magic_field{257, 8}, major_field{329, 8},
+    minor_field{337, 8};
 constexpr std::size_t type_at = 156;
 constexpr std::string_view magic("ustar\00000", 8);
 constexpr std::string_view attribute_prefix = "SCHILY.xattr.";
@@ -147,7 +148,14 @@ timespec time_in(std::string_view text)
     return {static_cast<time_t>(*seconds), static_cast<long>(*nanoseconds)};
 }
 
-constexpr std::string_view known_types = "0125x";
+constexpr std::string_view known_types = "01235x";
+
+bool is_real_device(std::string_view block)
+{
+    return std::ranges::any_of(std::array{major_field, minor_field}, [&](field number) {
+        return text_in(block, number).empty() || number_in(block, number) != 0;
+    });
+}
 
 }  // namespace
 
@@ -175,6 +183,8 @@ std::string tar_header(const entry& of)
     put_number(block, gid_field, of.gid);
     put_number(block, time_field, static_cast<std::uint64_t>(std::max<std::int64_t>(0, of.modified.tv_sec)));
     put_text(block, link_field, of.target);
+    if (of.is == entry::kind::whiteout)
+        for (const field number : {major_field, minor_field}) put_number(block, number, 0);
     return whole + finished(std::move(block)) + map;
 }
 
@@ -185,7 +195,8 @@ std::optional<raw_header> read_tar_header(std::string_view block)
         refuse("a header's checksum is wrong");
     if (block.substr(magic_field.at, magic_field.length) != magic) refuse("a header is of another format");
     raw_header header{.type = block[type_at]};
-    if (known_types.find(header.type) == std::string_view::npos)
+    if (known_types.find(header.type) == std::string_view::npos ||
+        (header.type == static_cast<char>(entry::kind::whiteout) && is_real_device(block)))
         throw bad_archive("the archive has an entry of a kind that no backup has (device, FIFO or the like)");
     header.stored = number_in(block, size_field);
     entry& of = header.of;

@@ -4,6 +4,7 @@
 #include "backup/tar_format.hpp"
 #include "backup/user_tree.hpp"
 #include "files/extended_attributes.hpp"
+#include "files/whiteout.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -126,6 +127,7 @@ void tree_archiver::add_item(const std::string& name)
     if (S_ISDIR(status.st_mode)) return add_folder(name, status);
     if (S_ISREG(status.st_mode)) return add_regular(name);
     if (S_ISLNK(status.st_mode)) return add_link(name, status);
+    if (is_whiteout(status) && !user_tree(path_).empty()) return add_whiteout(status);
     leave_out("a socket, FIFO or device");
 }
 
@@ -175,6 +177,13 @@ void tree_archiver::add_link(const std::string& name, const struct stat& status)
     entry of = entry_of(entry::kind::symbolic_link, status);
     of.target.assign(target.data(), static_cast<std::size_t>(length));
     to_.begin(of);
+    to_.end();
+    tell();
+}
+
+void tree_archiver::add_whiteout(const struct stat& status)
+{
+    to_.begin(entry_of(entry::kind::whiteout, status));
     to_.end();
     tell();
 }

@@ -52,6 +52,7 @@ private:
     void add_folder(const std::string& name, const struct stat& status);
     void enter(unique_fd folder);
     void leave();
+    void add_whiteout(const struct stat& status);
     void add_link(const std::string& name, const struct stat& status);
     void add_regular(const std::string& name);
     bool add_as_hard_link(const struct stat& status);

@@ -5,6 +5,7 @@
 #include "backup/tar_format.hpp"
 #include "backup/user_tree.hpp"
 #include "files/extended_attributes.hpp"
+#include "files/whiteout.hpp"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -124,6 +125,8 @@ void tree_restorer::add(const entry& of, archive_reader& from)
             return make_symbolic_link(of);
         case entry::kind::hard_link:
             return make_hard_link(of);
+        case entry::kind::whiteout:
+            return restore_whiteout(of);
     }
 }
 
@@ -216,6 +219,12 @@ void tree_restorer::make_symbolic_link(const entry& of)
         (!is_root_ || ::fchownat(parent, name.c_str(), owner.user, owner.group, AT_SYMLINK_NOFOLLOW) == 0) &&
         ::utimensat(parent, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0;
     if (!done) cannot_make(of.path);
+}
+
+void tree_restorer::restore_whiteout(const entry& of)
+{
+    if (user_tree(of.path).empty()) refuse_entry(of.path, "is a device outside of the folders of callers");
+    if (!make_whiteout(parent_of(of), name_in(of.path).c_str())) cannot_make(of.path);
 }
 
 // The two names belong to one folder of one caller, so no link lends one caller's file to another.

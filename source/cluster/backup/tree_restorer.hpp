@@ -38,6 +38,7 @@ private:
     void make_folder(const entry& of);
     void make_file(const entry& of, archive_reader& from);
     void make_symbolic_link(const entry& of);
+    void restore_whiteout(const entry& of);
     void make_hard_link(const entry& of);
     void write_content(int fd, const entry& of, archive_reader& from);
     void write_range(int fd, std::uint64_t offset, std::uint64_t length, archive_reader& from);

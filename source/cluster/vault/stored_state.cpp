@@ -88,6 +88,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     if (text.contains("network")) about.network = text_of(text, "network");
     about.labels = text_of(text, "labels");
     about.terms = text_of(text, "terms");
+    about.machine = flag_of(text, "machine");
     about.status = "stopped";
     about.created = real_of(text, "created");
     about.last_used = real_of(text, "last_used");
@@ -162,6 +163,7 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     text["network"] = record.about.network;
     if (!record.about.labels.empty()) text["labels"] = record.about.labels;
     if (!record.about.terms.empty()) text["terms"] = record.about.terms;
+    if (record.about.machine) text["machine"] = true;
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;

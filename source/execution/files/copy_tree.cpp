@@ -3,6 +3,7 @@
 #include "files/extended_attributes.hpp"
 #include "files/file_id.hpp"
 #include "files/folder_reader.hpp"
+#include "files/whiteout.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -166,8 +167,9 @@ private:
         if (::fstatat(last.from.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             return check_gone(path_to(name));
         if (S_ISREG(status.st_mode)) begin_file(name);
-        if (S_ISLNK(status.st_mode)) copy_link(name);
+        if (S_ISLNK(status.st_mode)) copy_link(name, status);
         if (S_ISDIR(status.st_mode)) copy_folder(name, status);
+        if (is_whiteout(status) && !make_whiteout(last.to.get(), name.c_str())) fail(path_to(name));
     }
 
     std::string path_to(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
@@ -199,13 +201,17 @@ private:
         file_.reset();
     }
 
-    void copy_link(const std::string& name)
+    void copy_link(const std::string& name, const struct stat& status)
     {
         std::array<char, PATH_MAX> target{};
         const level& in = way_.back();
         const ssize_t length = ::readlinkat(in.from.get(), name.c_str(), target.data(), target.size() - 1);
         if (length < 0 && errno != EINVAL) check_gone(path_to(name));
-        if (length > 0 && ::symlinkat(target.data(), in.to.get(), name.c_str()) != 0) fail(path_to(name));
+        if (length <= 0) return;
+        if (::symlinkat(target.data(), in.to.get(), name.c_str()) != 0) fail(path_to(name));
+        if (::geteuid() == 0 &&
+            ::fchownat(in.to.get(), name.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW) != 0)
+            fail(path_to(name));
     }
 
     void copy_folder(const std::string& name, const struct stat& status)

@@ -16,9 +16,9 @@ namespace cmcp {
 
 /// Copies a folder with all that is in it into `to`, which must exist and be empty: regular files (sharing their blocks
 /// where the file system can), folders and symbolic links, with modes, times and users' extended attributes; files of
-/// several names stay one file. FIFOs, sockets and devices are left out. Follows no link of the source, which may
-/// change meanwhile. Gives the bytes that the copy takes on the disk. Throws std::system_error, which names a folder or
-/// file that cannot be read or was moved meanwhile.
+/// several names stay one file, and the whiteouts of overlays are copied. FIFOs, sockets and devices are left out.
+/// Follows no link of the source, which may change meanwhile. Gives the bytes that the copy takes on the disk. Throws
+/// std::system_error, which names a folder or file that cannot be read or was moved meanwhile.
 sliced_work<std::uint64_t> copy_tree(std::filesystem::path from, std::filesystem::path to);
 
 /// Removes a file, or a folder with all that is in it; follows no symbolic link. Nothing when it does not exist. What

@@ -76,6 +76,8 @@ std::vector<syscall_rule> server_rules()
     // openat2 can name such a mode behind its pointer, but without CAP_FSETID what is written to loses it.
     for (syscall_rule& each : calls_without_set_id()) all.push_back(std::move(each));
     all.push_back({"prlimit64", -1, 0, {{0, server_low32, 0}}});
+    // The mark of an overlay for what is not there any more: a device that there is none of (files/whiteout.hpp).
+    all.push_back({"mknodat", -1, 0, {{2, S_IFMT, S_IFCHR}, {3, server_low32, 0}}});
     // Threads only.
     constexpr std::uint64_t namespaces = 0x7e020000;  // CLONE_NEW* as clone knows them
     all.push_back({"clone", -1, 0, {{0, namespaces | CLONE_THREAD, CLONE_THREAD}}});

@@ -204,7 +204,8 @@ json::object columns_by_list()
                                    {"kernels", "number", "Kernels"},
                                    {"shells", "number", "Shells"},
                                    {"ports", "list", "Ports"},
-                                   {"image", "text", "Image"}});
+                                   {"image", "text", "Image"},
+                                   {"class", "word", "Class"}});
     all["sessions"] = columns_of({{"id", "word", "ID"},
                                   who,
                                   {"client", "text", "Client"},

@@ -59,7 +59,7 @@ bool may_be_held(const run_request& request)
 {
     const std::string& path = request.argv.at(0);
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    return request.image.empty() && request.argv.size() > 1 &&
+    return request.image.empty() && !request.machine && request.argv.size() > 1 &&
            std::find(shells.begin(), shells.end(), name) != shells.end();
 }
 

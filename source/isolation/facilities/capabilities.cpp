@@ -16,10 +16,10 @@ constexpr int possible_capabilities = 64;
 
 // EINVAL is past the kernel's last capability; EPERM means without CAP_SETPCAP, where no_new_privs stands in for the
 // bounding set.
-bool clear_bounding_set()
+bool clear_bounding_set(std::uint64_t but = 0)
 {
     for (int c = 0; c != possible_capabilities; ++c)
-        if (::prctl(PR_CAPBSET_DROP, c, 0, 0, 0) != 0) return errno == EINVAL || errno == EPERM;
+        if ((but >> c & 1u) == 0 && ::prctl(PR_CAPBSET_DROP, c, 0, 0, 0) != 0) return errno == EINVAL || errno == EPERM;
     return true;
 }
 
@@ -40,7 +40,30 @@ bool clear_sets()
     return ::syscall(SYS_capset, &header, none) == 0;
 }
 
+constexpr std::uint64_t root_inside = 1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_DAC_READ_SEARCH |
+                                      1ull << CAP_FOWNER | 1ull << CAP_FSETID | 1ull << CAP_KILL | 1ull << CAP_SETGID |
+                                      1ull << CAP_SETUID | 1ull << CAP_SETPCAP | 1ull << CAP_NET_BIND_SERVICE |
+                                      1ull << CAP_SYS_CHROOT | 1ull << CAP_SYS_PTRACE | 1ull << CAP_SETFCAP;
+constexpr std::uint64_t for_nesting = 1ull << CAP_SYS_ADMIN;
+
+bool keep_only(std::uint64_t capabilities)
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    for (int half = 0; half != _LINUX_CAPABILITY_U32S_3; ++half) {
+        const auto these = static_cast<std::uint32_t>(capabilities >> (32 * half));
+        sets[half] = {these, these, 0};
+    }
+    return ::syscall(SYS_capset, &header, sets) == 0;
+}
+
 }  // namespace
+
+bool keep_only_root_inside(bool nested)
+{
+    const std::uint64_t kept = root_inside | (nested ? for_nesting : 0);
+    return clear_ambient_set() && clear_bounding_set(kept) && keep_only(kept);
+}
 
 bool drop_all_capabilities()
 {

@@ -6,6 +6,11 @@ namespace cmcp::sandbox {
 /// locks the securebits so that uid 0 brings none back. Async-signal-safe. False: see errno; some capability is left.
 bool drop_all_capabilities();
 
+/// Keeps what root has in a container, within the caller's user namespace: files of all its ids, changes of id, ports,
+/// traces of its own processes; where `nested` mounts and namespaces, too. The others are given up for good. False: see
+/// errno.
+bool keep_only_root_inside(bool nested);
+
 /// Gives up every capability but those that looking into other processes takes, and where `kills` ending them. False:
 /// see errno.
 bool keep_only_sight(bool kills);

@@ -46,6 +46,18 @@ unsigned range_in(const char* map)
     return best;
 }
 
+constexpr unsigned ids_of_machine = 65'536;
+
+unsigned first_of_machine(unsigned number) { return identities::machine_disk + ids_of_machine * (number + 1); }
+
+bool gives(const char* map, unsigned first, std::uint64_t ids)
+{
+    std::ifstream lines(map);
+    for (std::uint64_t inside, outside, count; lines >> inside >> outside >> count;)
+        if (inside <= first && inside + count >= first + ids) return true;
+    return false;
+}
+
 }  // namespace
 
 identities::identities() : privileged_(has_needed_capabilities()), self_{::geteuid(), ::getegid()}
@@ -54,6 +66,9 @@ identities::identities() : privileged_(has_needed_capabilities()), self_{::geteu
     const unsigned users = range_in("/proc/self/uid_map");
     const unsigned groups = range_in("/proc/self/gid_map");
     if (users != 0 && users == groups) base_ = users;
+    constexpr std::uint64_t of_machines = std::uint64_t{ids_of_machine} * (most_runs + 1);
+    machine_ranges_ = base_ != 0 && gives("/proc/self/uid_map", machine_disk, of_machines) &&
+                      gives("/proc/self/gid_map", machine_disk, of_machines);
 }
 
 void identities::enter_own_namespaces() const
@@ -92,6 +107,39 @@ int identities::mapping(id_pair owner, unsigned number)
     if (mappings_.size() >= most_mappings) mappings_.clear();
     unique_fd mapped = make_mapping_namespace(owner, outside(number));
     return mappings_.emplace(key, std::move(mapped)).first->second.get();
+}
+
+int identities::mapping_of(const std::vector<id_range>& ranges)
+{
+    if (const auto known = range_mappings_.find(ranges); known != range_mappings_.end()) return known->second.get();
+    if (range_mappings_.size() >= most_mappings) range_mappings_.clear();
+    unique_fd mapped = make_mapping_namespace(ranges);
+    return range_mappings_.emplace(ranges, std::move(mapped)).first->second.get();
+}
+
+std::vector<id_range> identities::machine_ids(unsigned number) const
+{
+    if (machine_ranges_) return {{0, first_of_machine(number), ids_of_machine}};
+    return {{0, outside(number).user, 1}};
+}
+
+int identities::machine_disk_mapping(unsigned number)
+{
+    return mapping_of({{machine_disk, first_of_machine(number), ids_of_machine}});
+}
+
+int identities::machine_files_mapping(id_pair owner, unsigned number)
+{
+    if (!machine_ranges_ || owner.user != owner.group) return mapping(owner, number);
+    if (owner.user == machine_disk) return machine_disk_mapping(number);
+    return mapping_of({{owner.user, first_of_machine(number), 1},
+                       {machine_disk + 1, first_of_machine(number) + 1, ids_of_machine - 1}});
+}
+
+int identities::machine_programs_mapping(unsigned number)
+{
+    if (!machine_ranges_) return mapping({0, 0}, number);
+    return mapping_of({{0, first_of_machine(number), ids_of_machine}});
 }
 
 }  // namespace cmcp::sandbox

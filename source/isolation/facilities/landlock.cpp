@@ -144,7 +144,8 @@ bool apply_landlock(const landlock_rules& rules, int execution)
     if (!ruleset) return false;
     if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_execute, running & known)) return false;
     if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_only, reading & known)) return false;
-    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_write, writing & known)) return false;
+    const std::uint64_t all_writing = writing | (rules.whiteouts ? std::uint64_t{make_char} : 0);
+    if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_write, all_writing & known)) return false;
     if (!allow_all(ruleset.get(), AT_FDCWD, rules.read_remove, removing & known)) return false;
     return restrict_to(ruleset.get());
 }

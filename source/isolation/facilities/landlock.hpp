@@ -18,6 +18,7 @@ struct landlock_rules {
     std::vector<std::string> read_write;     ///< all but execute; name a path in read_execute as well to add that
     std::vector<std::string> read_remove{};  ///< read, list, remove: a full folder that may only be emptied
     bool signals_outside = false;            ///< processes outside may be signalled
+    bool whiteouts = false;  ///< read_write has devices, too, of which a filter leaves those of overlays
 };
 
 /// The half of rules that processes with the same files share, because to look up many files takes longer than to

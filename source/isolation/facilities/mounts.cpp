@@ -41,10 +41,31 @@ unique_fd finish(const unique_fd& context, std::uint64_t attributes, const std::
 
 }  // namespace
 
+namespace {
+
+unique_fd open_copy(int directory, const std::string& path, unsigned more, const std::string& step)
+{
+    const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | more | (path.empty() ? AT_EMPTY_PATH : 0);
+    return unique_fd(static_cast<int>(check(::syscall(SYS_open_tree, directory, path.c_str(), flags), step)));
+}
+
+std::string joined_folders(const std::vector<std::string>& folders)
+{
+    std::string all;
+    for (const auto& folder : folders) all += (all.empty() ? "" : ":") + folder;
+    return all;
+}
+
+}  // namespace
+
 unique_fd copy_mount_tree(int directory, const std::string& path, const std::string& step)
 {
-    const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | (path.empty() ? AT_EMPTY_PATH : 0);
-    return unique_fd(static_cast<int>(check(::syscall(SYS_open_tree, directory, path.c_str(), flags), step)));
+    return open_copy(directory, path, AT_RECURSIVE, step);
+}
+
+unique_fd copy_mount(int directory, const std::string& path, const std::string& step)
+{
+    return open_copy(directory, path, 0, step);
 }
 
 void set_mount_attributes(int tree, std::uint64_t attributes, bool recursive, const std::string& step)
@@ -72,10 +93,18 @@ void attach_mount(int tree, int directory, const std::string& path, const std::s
 unique_fd new_overlay(const std::vector<std::string>& folders, const std::string& step)
 {
     const auto context = open_context("overlay", step);
-    std::string lower;
-    for (const auto& folder : folders) lower += (lower.empty() ? "" : ":") + folder;
-    check(configure(context.get(), FSCONFIG_SET_STRING, "lowerdir", lower.c_str()), step);
+    check(configure(context.get(), FSCONFIG_SET_STRING, "lowerdir", joined_folders(folders).c_str()), step);
     return finish(context, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, step);
+}
+
+unique_fd new_writable_overlay(const writable_overlay& of, const std::string& step)
+{
+    const auto context = open_context("overlay", step);
+    const std::string lower = joined_folders(of.lower);
+    for (const auto& [key, value] : {std::pair{"lowerdir", &lower}, {"upperdir", &of.upper}, {"workdir", &of.work}})
+        check(configure(context.get(), FSCONFIG_SET_STRING, key, value->c_str()), step);
+    check(configure(context.get(), FSCONFIG_SET_FLAG, "userxattr", nullptr), step);
+    return finish(context, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, step);
 }
 
 unique_fd new_tmpfs(const tmpfs_options& options, std::uint64_t attributes, const std::string& step)

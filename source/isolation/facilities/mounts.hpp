@@ -12,6 +12,9 @@ namespace cmcp::sandbox {
 /// A detached copy of the mounts at `path` (relative to `directory`), with the mounts below them.
 unique_fd copy_mount_tree(int directory, const std::string& path, const std::string& step);
 
+/// The same of one mount alone.
+unique_fd copy_mount(int directory, const std::string& path, const std::string& step);
+
 /// Sets MOUNT_ATTR_* on the tree and, where `recursive`, on all mounts below it.
 void set_mount_attributes(int tree, std::uint64_t attributes, bool recursive, const std::string& step);
 
@@ -32,6 +35,14 @@ void follow_outside_mounts();
 
 /// A new detached overlay of folders that are there, the first on top, for reading only.
 unique_fd new_overlay(const std::vector<std::string>& folders, const std::string& step);
+
+/// A new detached overlay that is written to, in a user namespace of its own: what is changed goes to `upper`. `work`:
+/// an empty folder of the same mount. Linux 5.11.
+struct writable_overlay {
+    std::vector<std::string> lower;  ///< the first on top
+    std::string upper, work;
+};
+unique_fd new_writable_overlay(const writable_overlay& of, const std::string& step);
 
 struct tmpfs_options {
     std::uint64_t size;  ///< bytes

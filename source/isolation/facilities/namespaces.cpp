@@ -34,6 +34,14 @@ std::string mapping(unsigned inside, unsigned outside)
     return std::to_string(inside) + ' ' + std::to_string(outside) + " 1\n";
 }
 
+std::string mapping(const std::vector<id_range>& ranges)
+{
+    std::string lines;
+    for (const id_range& each : ranges)
+        lines += std::to_string(each.from) + ' ' + std::to_string(each.to) + ' ' + std::to_string(each.count) + '\n';
+    return lines;
+}
+
 void end_child(const cloned& child)
 {
     kill_process(child.pidfd.get());
@@ -71,25 +79,34 @@ void write_id_maps(const std::string& process, id_pair inside, id_pair outside, 
     write_map(folder + "/gid_map", mapping(inside.group, outside.group));
 }
 
+void write_id_ranges(const std::string& process, const std::vector<id_range>& ranges)
+{
+    for (const char* map : {"/uid_map", "/gid_map"}) write_map("/proc/" + process + map, mapping(ranges));
+}
+
 void die_with_parent() { check(::prctl(PR_SET_PDEATHSIG, SIGKILL), "die with the launcher"); }
 
-void map_own_ids(id_pair outside)
+void map_own_ids(id_pair outside, id_pair inside)
 {
     check(::prctl(PR_SET_DUMPABLE, 1), "id map");  // a process that is not dumpable does not own its files in /proc
-    write_id_maps("self", inside_ids, outside, true);
+    write_id_maps("self", inside, outside, true);
     check(::prctl(PR_SET_DUMPABLE, 0), "id map");
 }
 
-// Uid 0 has no meaning inside, so this change of user keeps the capabilities that the set-up still needs.
-void become_inside_user(bool leaves_groups)
+// The caller was not root of its user namespace, so this change of user keeps the capabilities that the set-up still
+// needs.
+void become_inside_user(bool leaves_groups, id_pair inside)
 {
     if (leaves_groups) check(::setgroups(0, nullptr), "leave groups");
-    check(::setresgid(inside_ids.group, inside_ids.group, inside_ids.group), "change group");
-    check(::setresuid(inside_ids.user, inside_ids.user, inside_ids.user), "change user");
+    check(::setresgid(inside.group, inside.group, inside.group), "change group");
+    check(::setresuid(inside.user, inside.user, inside.user), "change user");
     die_with_parent();  // a change of user clears it
 }
 
-unique_fd make_mapping_namespace(id_pair from, id_pair to)
+namespace {
+
+template <class WriteMaps>
+unique_fd make_mapped_namespace(WriteMaps write_maps)
 {
     const pid_t maker = ::getpid();
     cloned holder = clone_into_namespaces(CLONE_NEWUSER, -1);
@@ -100,7 +117,7 @@ unique_fd make_mapping_namespace(id_pair from, id_pair to)
         });
     try {
         const std::string process = std::to_string(holder.pid);
-        write_id_maps(process, from, to, false);
+        write_maps(process);
         const std::string path = "/proc/" + process + "/ns/user";
         unique_fd result(check(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open the mapping namespace"));
         end_child(holder);
@@ -109,6 +126,18 @@ unique_fd make_mapping_namespace(id_pair from, id_pair to)
         end_child(holder);
         throw;
     }
+}
+
+}  // namespace
+
+unique_fd make_mapping_namespace(id_pair from, id_pair to)
+{
+    return make_mapped_namespace([&](const std::string& process) { write_id_maps(process, from, to, false); });
+}
+
+unique_fd make_mapping_namespace(const std::vector<id_range>& ranges)
+{
+    return make_mapped_namespace([&](const std::string& process) { write_id_ranges(process, ranges); });
 }
 
 void bring_loopback_up()

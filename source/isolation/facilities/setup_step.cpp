@@ -45,6 +45,20 @@ constexpr advice table[] = {
     {"workspace owner", 0,
      "The folder of the sandbox belongs to root on a file system without id-mapped mounts: give it to an ordinary "
      "user."},
+    {"be a machine", EPERM,
+     "This server makes no sandboxes of class machine: SANDBOX_REQUIRE names strict. Make one without machine."},
+    {"be a machine", 0, "A sandbox of class machine needs files that are kept, and a lasting cell."},
+    {"mount the machine's root", EINVAL,
+     "The kernel mounts no overlay with root inside and nobody outside here (Linux 5.19 or newer is needed, and "
+     "SANDBOX_ROOT on ext4, XFS or Btrfs): make the sandbox without machine."},
+    {"mount the machine's", 0,
+     "The kernel mounts no overlay for a sandbox of class machine here: put SANDBOX_ROOT on ext4, XFS or Btrfs, or "
+     "make "
+     "the sandbox without machine."},
+    {"show / to the machine", 0,
+     "This kernel shows no file system in memory with other owners, so a root server makes no sandboxes of class "
+     "machine "
+     "here: use Linux 6.3 or newer, run the server as an ordinary user, or make the sandbox without machine."},
     {"Firejail: no ", 0, unconfined},
     {"Firejail: Warning: an existing sandbox", 0, unconfined},
     {"Firejail: show an image", 0, "Images need SANDBOX_BACKEND=native."},

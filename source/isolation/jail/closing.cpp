@@ -48,6 +48,15 @@ void enter_profile(const jail_plan& plan)
     if (error != 0) throw step_failed("AppArmor", error);
 }
 
+// Landlock forbids all mounts, and what a machine reaches is what its own mount namespace shows. One that is full may
+// only be emptied.
+bool takes_landlock(const jail_plan& plan) { return !left_out("landlock") && (!plan.machine || plan.machine->full); }
+
+bool give_up_capabilities(const jail_plan& plan)
+{
+    return plan.machine ? keep_only_root_inside(plan.machine->nested) : drop_all_capabilities();
+}
+
 }  // namespace
 
 std::chrono::microseconds processor_time(const rusage& used)
@@ -69,12 +78,12 @@ void enter_working_folder(const run_request& request)
 
 void give_up_privileges(const jail_plan& plan)
 {
-    if (!left_out("capabilities") && !drop_all_capabilities()) throw step_failed("drop capabilities");
+    if (!left_out("capabilities") && !give_up_capabilities(plan)) throw step_failed("drop capabilities");
     enter_profile(plan);  // which lets nobody use one any more, not even to drop the others
     // Landlock and seccomp set it too.
     if (!left_out("no_new_privs")) check(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "forbid new privileges");
     die_with_parent();
-    if (!left_out("landlock") && !apply_landlock(plan.rules, plan.execution.get())) throw step_failed("Landlock");
+    if (takes_landlock(plan) && !apply_landlock(plan.rules, plan.execution.get())) throw step_failed("Landlock");
 }
 
 // Some containers have a listener of their own, beside which there can be no other.

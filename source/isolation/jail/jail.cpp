@@ -36,7 +36,15 @@ constexpr std::uint64_t private_memory = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
 void close_foreign_descriptors(const jail_plan& plan)
 {
-    close_all_but({plan.root.get(), plan.workspace.get(), plan.files.get(), plan.execution.get(), plan.control.get()});
+    std::vector<int> own{plan.root.get(), plan.workspace.get(), plan.files.get(), plan.execution.get(),
+                         plan.control.get()};
+    if (plan.machine) {
+        own.push_back(plan.machine->disk.get());
+        own.push_back(plan.machine->data.get());
+        for (const machine_layer& layer : plan.machine->layers)
+            for (const unique_fd& lower : layer.lower) own.push_back(lower.get());
+    }
+    close_all_but(std::move(own));
     // 0 to 4 must stay taken: the payload's descriptors are put there later.
     for (int descriptor = 0; descriptor < 5; ++descriptor)
         check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
@@ -91,7 +99,7 @@ void mount_processes_and_figures(const jail_plan& plan)
     };
     for (const char* name : figures_of_limits) copy(name);
     copy("sys");
-    const auto visible = new_proc({.traceable_only = true});
+    const auto visible = new_proc({.traceable_only = !plan.machine});
     limit_watches(visible.mount);
     open_low_ports(visible.mount);
     attach_mount(visible.mount.get(), root, "proc", proc_step);
@@ -108,7 +116,7 @@ void mount_visible_processes(const jail_plan& plan)
         mount_processes_and_figures(plan);
     } catch (const step_failed&) {
         detach_mounts(root_mount_point + std::string("/proc"));  // fails where it did not get so far
-        const auto visible = new_proc({.processes_only = true, .traceable_only = true});
+        const auto visible = new_proc({.processes_only = true, .traceable_only = !plan.machine});
         attach_mount(visible.mount.get(), plan.root.get(), "proc", proc_step);
     }
 }
@@ -135,6 +143,14 @@ void mount_processes(const jail_plan& plan, usage_sources& mounts)
     }
 }
 
+// What is below the overlays is not written to beside them.
+void cover_machine_folder(const jail_plan& plan)
+{
+    const std::string path = plan.request.workspace_inside + "/" + machine_folder;
+    const auto cover = new_tmpfs({4096, 1, "755"}, private_memory | MOUNT_ATTR_RDONLY, "cover " + path);
+    attach_mount(cover.get(), plan.root.get(), path.substr(1), "cover " + path);
+}
+
 void show_workspace(const jail_plan& plan)
 {
     if (plan.workspace)
@@ -142,13 +158,22 @@ void show_workspace(const jail_plan& plan)
                      "mount the workspace");
     else
         mount_own_memory(plan, plan.request.workspace_inside, 0);
+    if (plan.machine) cover_machine_folder(plan);
 }
 
-usage_sources build_file_system(const jail_plan& plan)
+void attach_root(jail_plan& plan)
+{
+    if (plan.machine)
+        plan.root = mount_machine_root(*plan.machine);
+    else
+        attach_mount(plan.root.get(), AT_FDCWD, root_mount_point, "mount the root");
+}
+
+usage_sources build_file_system(jail_plan& plan)
 {
     usage_sources mounts;
     left_out("mounts");
-    attach_mount(plan.root.get(), AT_FDCWD, root_mount_point, "mount the root");
+    attach_root(plan);
     mount_processes(plan, mounts);
     mounts.temporary = mount_own_memory(plan, "/tmp", 0);
     mounts.shared = mount_own_memory(plan, "/dev/shm", MOUNT_ATTR_NOEXEC);
@@ -191,10 +216,11 @@ usage_sources enter_jail(jail_plan& plan)
 {
     close_foreign_descriptors(plan);
     die_with_parent();
-    if (plan.maps_itself) map_own_ids(plan.outside);
+    const id_pair inside = plan.machine ? inside_root : inside_ids;
+    if (plan.maps_itself) map_own_ids(plan.outside, inside);
     await_packet_or_end(plan.control.get());  // until the launcher has mapped the ids, too
     left_out("own_uid");
-    become_inside_user(!plan.maps_itself);
+    become_inside_user(!plan.maps_itself, inside);
     if (!plan.root) plan.before_root();
     usage_sources mounts = build_file_system(plan);
     tell_ready(plan.control.get(), mounts);

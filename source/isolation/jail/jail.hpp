@@ -2,6 +2,7 @@
 
 #include "facilities/landlock.hpp"
 #include "facilities/namespaces.hpp"
+#include "jail/machine_root.hpp"
 #include "jail/seccomp_filter.hpp"
 #include "limits/watchdog.hpp"
 #include "posix/unique_fd.hpp"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +32,11 @@ struct jail_plan {
     unique_fd execution;  ///< from prepare_execution(); none: `rules` has all
     bool writable_may_execute = true;
     id_pair outside{};
-    bool maps_itself = false;  ///< without privilege only the child may write its id maps
-    unique_fd root;            ///< detached mount trees
-    unique_fd workspace;       ///< none: an empty folder in memory
-    unique_fd files;           ///< those of run_request::files; none: there are none
+    bool maps_itself = false;             ///< without privilege only the child may write its id maps
+    unique_fd root;                       ///< detached mount trees
+    unique_fd workspace;                  ///< none: an empty folder in memory
+    unique_fd files;                      ///< those of run_request::files; none: there are none
+    std::optional<machine_plan> machine;  ///< of a cell of this class
     unique_fd output, error, input, script, result;
     std::function<void()> before_root = [] {};  ///< in the cell, where the plan has no root yet
     std::string apparmor;                       ///< the profile to enter; empty: none

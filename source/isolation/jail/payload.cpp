@@ -66,12 +66,13 @@ void hand_over_program(jail_plan& plan, const python_start& python)
 
 std::vector<std::string> make_environment(const run_request& request)
 {
-    std::vector<std::string> environment{std::string("PATH=") + usual_path,
+    const std::string account = request.machine ? "root" : "sandbox";
+    std::vector<std::string> environment{std::string("PATH=") + (request.machine ? usual_path_of_root : usual_path),
                                          "HOME=" + request.workspace_inside,
                                          "LANG=C.UTF-8",
                                          "TERM=dumb",
-                                         "USER=sandbox",
-                                         "LOGNAME=sandbox"};
+                                         "USER=" + account,
+                                         "LOGNAME=" + account};
     for (const auto& [name, value] : request.environment) set_variable(environment, name, value);
     return environment;
 }

@@ -223,6 +223,27 @@ bpf_program compile_announcing_filter(bool memory_files, bool sockets)
     return program;
 }
 
+// A machine's programs connect UNIX sockets by themselves, so a connect goes on to the kernel in any case.
+machine_filter compile_machine_filter(const machine_calls& which)
+{
+    const context quiet = empty_filter(EPERM), announcing = empty_filter(EPERM);
+    for (const syscall_rule& rule : machine_syscalls(which)) {
+        add_rule(quiet.get(), rule);
+        if (rule.name != "connect") add_rule(announcing.get(), rule);
+    }
+    machine_filter filters{with_prologue(quiet), with_prologue(announcing)};
+    for (sock_filter& each : filters.announcing.code)
+        if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
+    return filters;
+}
+
+const machine_filter& call_filters::machine(const machine_calls& which) const
+{
+    const auto known = machines_.find(which);
+    return known != machines_.end() ? known->second
+                                    : machines_.emplace(which, compile_machine_filter(which)).first->second;
+}
+
 call_filters::call_filters(bool memory_is_counted, bool files_are_own, bool makes_sockets)
     : counted_(memory_is_counted),
       own_(files_are_own),
@@ -234,11 +255,16 @@ call_filters::call_filters(bool memory_is_counted, bool files_are_own, bool make
 {
 }
 
-std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
+std::vector<const bpf_program*> call_filters::with_shared(const bpf_program& first) const
 {
-    std::vector<const bpf_program*> filters{programs.all ? &general_ : &listed_};
+    std::vector<const bpf_program*> filters{&first};
     if (!counted_ || !own_) filters.push_back(&shared_);  // the first must still allow installing it
     return filters;
+}
+
+std::vector<const bpf_program*> call_filters::choose(const program_view& programs) const
+{
+    return with_shared(programs.all ? general_ : listed_);
 }
 
 const bpf_program* call_filters::announcing(const program_view& programs) const

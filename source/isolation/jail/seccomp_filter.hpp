@@ -1,11 +1,13 @@
 #pragma once
 
+#include "jail/syscall_rules.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
 
 #include <linux/filter.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +32,11 @@ bpf_program compile_filter(bool memory_files = true);
 /// Where `sockets` is false, sockets are refused as without a listener and only connect is sent.
 bpf_program compile_announcing_filter(bool memory_files = true, bool sockets = true);
 
-struct syscall_rule;
+/// The filters of cells of class machine.
+struct machine_filter {
+    bpf_program quiet, announcing;
+};
+machine_filter compile_machine_filter(const machine_calls& which);  ///< throws std::system_error
 
 /// A filter of these rules alone: every other call fails with `otherwise`. Throws std::system_error.
 bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise);
@@ -49,10 +55,17 @@ public:
     std::vector<const bpf_program*> choose(const program_view& programs) const;
     const bpf_program* announcing(const program_view& programs) const;
 
+    /// The filters of a cell, of which the first is one of these.
+    std::vector<const bpf_program*> with_shared(const bpf_program& first) const;
+
+    /// Compiled at the first call. Valid as long as this object.
+    const machine_filter& machine(const machine_calls& which) const;
+
 private:
     bool counted_, own_;
     bpf_program general_, listed_, announcing_general_, announcing_listed_;  // listed: under an allow-list
     bpf_program shared_;                                                     // what a run would share with others
+    mutable std::map<machine_calls, machine_filter> machines_;
 };
 
 /// Puts the calling thread under the filter for good, after setting no_new_privs. Async-signal-safe. False: see errno.

@@ -71,6 +71,35 @@ constexpr std::string_view allowed[] = {
 };
 // clang-format on
 
+// Beside those, for root of a machine: what it does to files, to its own processes and to its name. Whatever the kernel
+// asks a capability of the machine's own for stays out, because it is refused or must be.
+constexpr std::string_view allowed_to_root[] = {"chmod",
+                                                "fchmod",
+                                                "fchmodat",
+                                                "creat",
+                                                "open",
+                                                "openat",
+                                                "openat2",
+                                                "mknod",
+                                                "mknodat",
+                                                "chroot",
+                                                "ptrace",
+                                                "process_vm_readv",
+                                                "process_vm_writev",
+                                                "kcmp",
+                                                "pidfd_getfd",
+                                                "process_madvise",
+                                                "sethostname",
+                                                "setdomainname",
+                                                "vhangup"};
+
+// And where it may nest: mounts and namespaces below its own.
+constexpr std::string_view allowed_to_nest[] = {"mount",      "umount2",   "pivot_root",       "unshare", "setns",
+                                                "clone",      "fsopen",    "fsconfig",         "fsmount", "fspick",
+                                                "move_mount", "open_tree", "name_to_handle_at"};
+
+constexpr std::string_view changes_of_owner[] = {"chown", "fchown", "lchown", "fchownat", "setgroups"};
+
 constexpr std::uint32_t tiocsti = 0x5412, tioclinux = 0x541c, tioccons = 0x541d, tiocsetd = 0x5423;
 constexpr std::array<std::uint32_t, 4> terminal_requests{tiocsti, tioclinux, tioccons, tiocsetd};
 static_assert(tiocsti == TIOCSTI && tioclinux == TIOCLINUX && tioccons == TIOCCONS && tiocsetd == TIOCSETD);
@@ -103,6 +132,17 @@ void add_harmless(rules& to)
 
 constexpr std::uint64_t set_id = S_ISUID | S_ISGID;
 
+void add_refused_files(rules& to)
+{
+    to.push_back({"cachestat", 451, ENOSYS, {}});  // tells what others have read
+    // The machine has one number of slots in queues of asynchronous I/O (fs.aio-max-nr), which no group and no limit
+    // of a process divides. Without them programs read and write by threads.
+    for (std::string_view call : {"io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents"})
+        to.push_back({call, -1, ENOSYS, {}});
+    // Room taken without writing would escape the count of a run's writing; C libraries then write zeros.
+    to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
+}
+
 // The workspace is visible outside, where its mount may honour them: no set-uid and set-gid files may come into being.
 void add_file_modes(rules& to)
 {
@@ -112,13 +152,7 @@ void add_file_modes(rules& to)
         to.push_back({"mknod", -1, 0, {{1, S_IFMT | set_id, kind}}});
         to.push_back({"mknodat", -1, 0, {{2, S_IFMT | set_id, kind}}});
     }
-    to.push_back({"cachestat", 451, ENOSYS, {}});  // tells what others have read
-    // The machine has one number of slots in queues of asynchronous I/O (fs.aio-max-nr), which no group and no limit
-    // of a process divides. Without them programs read and write by threads.
-    for (std::string_view call : {"io_setup", "io_destroy", "io_submit", "io_cancel", "io_getevents", "io_pgetevents"})
-        to.push_back({call, -1, ENOSYS, {}});
-    // Room taken without writing would escape the count of a run's writing; C libraries then write zeros.
-    to.push_back({"fallocate", -1, EOPNOTSUPP, {}});
+    add_refused_files(to);
 }
 
 // The limit on core files stays as it is: with 0 the kernel would hand a dump to the host's handler (core(5)). Programs
@@ -226,7 +260,52 @@ void refuse_families_but(std::span<const int> known, rules& to)
             to.push_back({"socket", -1, EAFNOSUPPORT, {{0, low32, static_cast<std::uint64_t>(family)}}});
 }
 
+// Programs ask the kernel's audit, and go on where there is none.
+void add_local_sockets_of_root(rules& to)
+{
+    to.push_back({"socketpair", -1, 0, {{0, low32, AF_UNIX}}});
+    to.push_back({"socket", -1, 0, {{0, low32, AF_UNIX}}});
+    constexpr std::uint64_t protocols_end = 32, of_routes = 0;
+    for (std::uint64_t protocol = 0; protocol != protocols_end; ++protocol)
+        to.push_back({"socket",
+                      -1,
+                      protocol == of_routes ? 0 : EPROTONOSUPPORT,
+                      {{0, low32, AF_NETLINK}, {2, low32, protocol}}});
+}
+
 }  // namespace
+
+std::vector<syscall_rule> machine_syscalls(const machine_calls& which)
+{
+    constexpr int families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK};
+    rules all;
+    for (const auto name : allowed_syscalls()) {
+        const bool fakes = which.one_id && std::ranges::find(changes_of_owner, name) != std::end(changes_of_owner);
+        // With one id files have no other owner, and package managers go on as if they had.
+        if (!fakes) all.push_back({name, -1, 0, {}});
+    }
+    if (which.one_id)
+        for (const auto name : changes_of_owner) all.push_back({name, -1, without_effect, {}});
+    for (const auto name : allowed_to_root) all.push_back({name, -1, 0, {}});
+    all.push_back({"fchmodat2", 452, 0, {}});
+    all.push_back({"memfd_create", -1, 0, {}});
+    add_harmless(all);
+    add_internet_sockets(all);
+    add_local_sockets_of_root(all);
+    add_transfers(all);
+    add_socket_options(all);
+    refuse_families_but(families, all);
+    add_limits(all);
+    all.push_back({"clone3", 435, ENOSYS, {}});
+    add_refused_files(all);
+    if (!which.nested) {
+        all.push_back({"clone", -1, 0, {{0, namespace_flags, 0}}});
+        return all;
+    }
+    for (const auto name : allowed_to_nest) all.push_back({name, -1, 0, {}});
+    all.push_back({"mount_setattr", 442, 0, {}});
+    return all;
+}
 
 std::span<const std::string_view> allowed_syscalls() { return allowed; }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -31,6 +32,14 @@ struct syscall_rule {
 };
 
 std::vector<syscall_rule> conditional_syscalls();
+
+/// All rules of a cell of class machine.
+struct machine_calls {
+    bool nested = false;  ///< it may mount, and make namespaces of its own
+    bool one_id = false;  ///< its user namespace has root alone
+    auto operator<=>(const machine_calls&) const = default;
+};
+std::vector<syscall_rule> machine_syscalls(const machine_calls& which);
 
 /// Those of them with which files are made and get a mode, but none with a set-uid or set-gid bit.
 std::vector<syscall_rule> calls_without_set_id();

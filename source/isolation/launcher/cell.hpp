@@ -12,6 +12,7 @@
 #include "launcher/workspace_ledger.hpp"
 #include "launcher/workspace_root.hpp"
 #include "limits/watchdog.hpp"
+#include "wire/launcher_options.hpp"
 #include "wire/run_result.hpp"
 
 #include <chrono>
@@ -42,6 +43,7 @@ struct shared_parts {
     bool with_apparmor;
     firejail* jailer;  ///< none: the launcher makes namespaces and mounts itself
     int held_library;  ///< held_library(); -1: no shell is held
+    machines_allowed machines;
 };
 
 /// The surroundings of a program, seen from the launcher: a user, namespaces, a root, a workspace, limits, and the
@@ -102,7 +104,7 @@ public:
     void end_if_full();  ///< where its workspace had room when the cell began, and has none now
 
     bool lasts() const { return lasts_; }
-    bool makes_sockets() const { return !firejail_ && !browses_; }        ///< for its programs, in its first process
+    bool makes_sockets() const { return !firejail_ && !browses_ && !machine_; }  ///< in its first process
     void carry_out(std::uint32_t program, const local_call& call) const;  ///< of the program; 0: one that has ended
     void kill_program(std::uint32_t number);                              ///< of a cell that lasts, with its session
     void hold(bool on);  ///< of a cell that lasts: its processes stand still, or go on
@@ -142,7 +144,10 @@ private:
     void prepare(const run_request& request, bool probe);
     void choose_filters();
     void prepare_view();
+    void begin_machine();
     void prepare_workspace(int folder);
+    void prepare_machine(int folder);
+    void write_ids() const;
     void allow_only_removal();
     void clone_first_process();
     void launch_firejail();
@@ -169,12 +174,14 @@ private:
     std::optional<firejail_run> firejail_;
     bool probe_ = false;
     bool lasts_;
-    bool widens_;                     ///< its memory is for as many runs as it has
-    std::uint64_t narrowest_memory_;  ///< its limit when it rests
-    std::size_t runs_ = 0;            ///< that go on in it
-    bool browses_;                    ///< its limit of memory ends its largest processes
-    bool ended_largest_ = false;      ///< and did
-    bool kernel_ended_ = false;       ///< the kernel was the first, once
+    bool machine_;
+    std::vector<id_range> machine_ids_;  ///< of its user namespace
+    bool widens_;                        ///< its memory is for as many runs as it has
+    std::uint64_t narrowest_memory_;     ///< its limit when it rests
+    std::size_t runs_ = 0;               ///< that go on in it
+    bool browses_;                       ///< its limit of memory ends its largest processes
+    bool ended_largest_ = false;         ///< and did
+    bool kernel_ended_ = false;          ///< the kernel was the first, once
     std::uint64_t number_ = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::uint64_t beside_limit_ = 0;  ///< processes of a lasting cell that stand by
     standby_processes standby_{};     ///< the numbers of those that do now; 0: none

@@ -11,6 +11,7 @@
 #include "jail/tree_builder.hpp"
 #include "jail/zygote_wire.hpp"
 #include "launcher/browser.hpp"
+#include "launcher/machine_disk.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -26,6 +27,9 @@
 
 // How a cell comes about; cell.cpp has its life.
 namespace cmcp::sandbox {
+
+static_assert(identities::machine_disk == machine_owner);
+
 namespace {
 
 id_pair owner_of(int tree, std::pair<dev_t, ino_t>& folder)
@@ -90,6 +94,7 @@ cell::cell(const shared_parts& parts, const run_request& request, bool probe, bo
       workspace_(parts.workspaces),
       probe_(probe),
       lasts_(lasts),
+      machine_(request.machine),
       widens_(lasts && !request.shape.empty() && request.limits.process_memory != 0),
       narrowest_memory_(request.limits.memory),
       browses_(request.browser),
@@ -109,6 +114,7 @@ void cell::prepare(const run_request& request, bool probe)
     jail_plan& plan = *plan_;
     plan.request = request;
     plan.probe = probe;
+    if (machine_) begin_machine();
     choose_filters();
     outside_ = parts_.ids.outside(identity_.number());
     plan.maps_itself = !parts_.ids.privileged();
@@ -119,6 +125,7 @@ void cell::prepare(const run_request& request, bool probe)
         workspace_.open(folder.get(), request.limits);
         if (workspace_.began_full()) allow_only_removal();
         prepare_workspace(folder.get());
+        if (machine_) prepare_machine(folder.get());
     }
     if (parts_.ids.privileged() && outside_.user == 0)
         throw step_failed(request.workspace.empty() ? "find a user" : "workspace owner", EPERM);
@@ -131,6 +138,12 @@ void cell::choose_filters()
     const run_request& request = plan.request;
     if (browses_) {
         plan.filters = {&browser_filter()};
+        return;
+    }
+    if (machine_) {
+        const machine_filter& compiled = parts_.filters.machine({plan.machine->nested, !parts_.ids.machine_ranges()});
+        plan.filters = parts_.filters.with_shared(compiled.quiet);
+        plan.announcing = &compiled.announcing;
         return;
     }
     plan.filters = parts_.filters.choose(request.programs);
@@ -160,6 +173,13 @@ void cell::allow_only_removal()
 {
     if (landlock_abi() == 0) throw step_failed("workspace is full", EDQUOT);
     landlock_rules& rules = plan_->rules;
+    if (machine_) {
+        plan_->machine->full = true;
+        std::erase_if(rules.read_write, [&](const auto& path) { return path == plan_->request.workspace_inside; });
+        rules.read_execute = {"/"};
+        rules.read_remove.emplace_back("/");
+        return;
+    }
     const std::string& folder = plan_->request.workspace_inside;
     const std::string prefix = folder + "/";  // under Firejail it may be in /tmp
     std::erase_if(rules.read_write, [&](const std::string& path) { return prefix.starts_with(path + "/"); });
@@ -176,11 +196,70 @@ void cell::prepare_workspace(int folder)
                          "protect the workspace");
     const id_pair owner = owner_of(plan.workspace.get(), folder_);
     if (!parts_.ids.privileged()) return;
+    if (machine_) {
+        if (!map_mount_ids(plan.workspace.get(), parts_.ids.machine_files_mapping(owner, identity_.number())))
+            throw step_failed("mount the machine's files");
+        return;
+    }
     const bool own_range = parts_.ids.own_range();
     if (own_range && map_mount_ids(plan.workspace.get(), parts_.ids.mapping(owner, identity_.number()))) return;
     // No id-mapped mounts here: the run acts as the workspace's owner, but never as root.
     if (owner.user == 0 || owner.group == 0) throw step_failed("workspace owner", errno);
     outside_ = owner;
+}
+
+void cell::begin_machine()
+{
+    if (parts_.machines == machines_allowed::none) throw step_failed("be a machine", EPERM);
+    if (parts_.jailer != nullptr) throw step_failed("Firejail: be a machine", ENOTSUP);
+    if (!lasts_ || plan_->request.workspace.empty()) throw step_failed("be a machine", EINVAL);
+    if (parts_.ids.privileged() && !parts_.ids.own_range()) throw step_failed("find a user", EPERM);
+    parts_.views->prepare_machines(parts_.ids);
+    // A file system in memory that a program mounts is counted by a cgroup alone.
+    plan_->machine.emplace().nested = parts_.machines == machines_allowed::nested && parts_.filters.memory_is_counted();
+    machine_ids_ = parts_.ids.machine_ids(identity_.number());
+}
+
+// What the overlays change is kept beside the files of the sandbox, so it is copied, moved and counted with them.
+void cell::prepare_machine(int folder)
+{
+    machine_plan& machine = *plan_->machine;
+    const unsigned number = identity_.number();
+    const bool privileged = parts_.ids.privileged();
+    std::optional<id_pair> owner;
+    if (parts_.ids.machine_ranges())
+        owner = id_pair{identities::machine_disk, identities::machine_disk};
+    else if (privileged)
+        owner = owner_of(folder, folder_);
+    const auto& layers = parts_.views->find(plan_->request).layers;
+    machine.stage = parts_.views->machine_stage();
+    machine.data = parts_.views->overlay_of_data();
+    machine.disk = open_machine_disk(folder, owner, layers);
+    if (privileged && !map_mount_ids(machine.disk.get(), owner->user == identities::machine_disk
+                                                             ? parts_.ids.machine_disk_mapping(number)
+                                                             : parts_.ids.mapping(*owner, number)))
+        throw step_failed("mount the machine's changes");
+    for (const auto& [path, lower] : layers) {
+        machine_layer& layer = machine.layers.emplace_back();
+        layer.path = path;
+        for (const auto& shown : lower) {
+            layer.lower.push_back(copy_mount(AT_FDCWD, shown.mount_point, "show " + path));
+            if (privileged && shown.maps_ids &&
+                !map_mount_ids(layer.lower.back().get(), parts_.ids.machine_programs_mapping(number)))
+                throw step_failed("show " + path + " to the machine");
+        }
+    }
+}
+
+// The ids of a cell as the launcher writes them; without privilege its first process does.
+void cell::write_ids() const
+{
+    if (!parts_.ids.privileged()) return;
+    const std::string process = std::to_string(child_.pid);
+    if (machine_)
+        write_id_ranges(process, machine_ids_);
+    else
+        write_id_maps(process, inside_ids, outside_, false);
 }
 
 void cell::launch()
@@ -206,7 +285,7 @@ void cell::attach(cloned child)
     settle(child_.pid);
     if (!send_packet(control_.get(), encode_plan(*plan), plan_descriptors(*plan)))
         throw step_failed("hand over the plan", EAGAIN);
-    if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
+    write_ids();
     send_packet(control_.get(), "g");
 }
 
@@ -215,8 +294,9 @@ void cell::attach(cloned child)
 void cell::give_pipes(std::initializer_list<int> pipes) const
 {
     if (!parts_.ids.privileged()) return;
+    const id_pair outside = machine_ ? id_pair{machine_ids_.front().to, machine_ids_.front().to} : outside_;
     for (const int pipe : pipes)
-        if (is_nameless_pipe(pipe) && ::fchown(pipe, outside_.user, outside_.group) != 0)
+        if (is_nameless_pipe(pipe) && ::fchown(pipe, outside.user, outside.group) != 0)
             throw step_failed("give the pipes to the run");
 }
 
@@ -240,7 +320,7 @@ void cell::clone_first_process()
     child_ = clone_into_namespaces(namespaces_of_a_run(parts_.with_time_namespace), cgroup_.folder());
     if (child_.pid == 0) live_and_end([&] { serve_cell(*plan_); });
     settle(child_.pid);
-    if (parts_.ids.privileged()) write_id_maps(std::to_string(child_.pid), inside_ids, outside_, false);
+    write_ids();
     send_packet(control_.get(), "g");
 }
 

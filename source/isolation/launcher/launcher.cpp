@@ -208,8 +208,18 @@ void launcher::watch_changing(std::uint64_t key, const run& of)
 shared_parts launcher::parts()
 {
     const bool with_apparmor = no_apparmor_.empty() && !firejail_;
-    return {ids_,      views_.get(),         root_,         workspaces_,     cgroups_,           measurers_,
-            *filters_, with_time_namespace_, with_apparmor, firejail_.get(), held_library_.get()};
+    return {ids_,
+            views_.get(),
+            root_,
+            workspaces_,
+            cgroups_,
+            measurers_,
+            *filters_,
+            with_time_namespace_,
+            with_apparmor,
+            firejail_.get(),
+            held_library_.get(),
+            settings_.machines};
 }
 
 void launcher::watch_zygote(std::uint64_t key, int socket) { poll_.add(socket, key_tag(key, key_event::zygote_said)); }

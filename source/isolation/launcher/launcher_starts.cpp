@@ -126,7 +126,7 @@ live_cell& launcher::cell_of_its_own(const start_message& start)
 // may have it, and an image has its own.
 loaded_interpreter* launcher::interpreter_of_cells(const run_request& request) const
 {
-    if (!request.image.empty() || interpreters_.empty()) return nullptr;
+    if (!request.image.empty() || request.machine || interpreters_.empty()) return nullptr;
     loaded_interpreter* const main = interpreters_.back().get();
     return request.programs.all || main->stands_in_for(request) ? main : nullptr;
 }

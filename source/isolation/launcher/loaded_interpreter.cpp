@@ -47,7 +47,9 @@ try {
 
 bool loaded_interpreter::stands_in_for(const run_request& request) const
 {
-    if (!request.prepared || !request.image.empty() || (role_ == role::data && !request.data_libraries)) return false;
+    if (!request.prepared || !request.image.empty() || request.machine ||
+        (role_ == role::data && !request.data_libraries))
+        return false;
     const auto python = python_start::read(request.argv);
     return python && python_ && python->interpreter == python_->interpreter && python->program == python_->program &&
            suits_a_clone(*python, request.environment);

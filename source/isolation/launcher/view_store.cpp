@@ -178,8 +178,8 @@ unique_fd view_store::open_image(const std::string& digest) const
 // An image that was removed and added again is another folder.
 std::string view_store::key_of(const run_request& request) const
 {
-    std::string key =
-        request.principal + '\n' + request.workspace_inside + '\n' + std::to_string(request.limits.memory);
+    std::string key = (request.machine ? "machine\n" : "") + request.principal + '\n' + request.workspace_inside +
+                      '\n' + std::to_string(request.limits.memory);
     if (!request.image.empty()) {
         struct stat status {};
         check(::fstat(open_image(request.image).get(), &status), "open image");
@@ -225,13 +225,15 @@ view view_store::build(const std::string& key, const run_request& request)
 {
     check_workspace_path(request.workspace_inside);
     const auto began = std::chrono::steady_clock::now();
-    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, {}, request.programs.all, {}, {}};
+    view fresh{key, stage_ + "/" + std::to_string(made_++), {}, {}, {}, request.programs.all, {}, {}, {}};
     try {
-        if (request.image.empty())
+        if (request.machine)
+            show_class_machine(fresh, request);
+        else if (request.image.empty())
             show_machine(fresh, request);
         else
             show_image(fresh, request);
-        if (data_ && !request.browser) show_data(fresh);
+        if (data_ && !request.browser && !request.machine) show_data(fresh);
         set_mount_attributes(fresh.root.get(), read_only, false, "protect the prepared root");
     } catch (...) {
         forget(fresh);
@@ -249,6 +251,18 @@ void view_store::show_data(const view& fresh) const
     tree.bind(way_to(data_), data_path, read_only | MOUNT_ATTR_NOEXEC);
 }
 
+// Root inside may change the attributes of mounts, but nobody can write to an overlay without a folder for it, nor
+// connect to a socket in one.
+unique_fd view_store::overlay_of_data() const
+{
+    if (!data_) return {};
+    const std::string empty = machine_stage() + "/empty";
+    if (::mkdir(empty.c_str(), 0755) != 0 && errno != EEXIST) throw step_failed("show the data");
+    unique_fd overlay = new_overlay({way_to(data_), empty}, "show the data");
+    set_mount_attributes(overlay.get(), MOUNT_ATTR_NOEXEC, false, "protect the data");
+    return overlay;
+}
+
 void view_store::show_machine(view& fresh, const run_request& request) const
 {
     mount_root_memory(fresh.mount_point);
@@ -259,6 +273,47 @@ void view_store::show_machine(view& fresh, const run_request& request) const
     fill(tree, fresh, request);
     if (request.programs.all || request.browser) return;
     fresh.execution = prepare_execution(fresh.root.get(), std::exchange(fresh.rules.read_execute, {}));
+}
+
+void view_store::prepare_machines(identities& ids)
+{
+    if (machines_) return;
+    std::vector<std::string> places{"", "/disk"};
+    for (int i = 0; i != most_staged; ++i) places.push_back("/" + std::to_string(i));
+    for (const auto& place : places)
+        if (::mkdir((machine_stage() + place).c_str(), 0755) != 0 && errno != EEXIST)
+            throw step_failed("prepare a machine");
+    machines_.emplace(stage_, ids);
+}
+
+// The overlays of a machine show no mounts, so its root has files alone and further folders have overlays of their own.
+void view_store::show_class_machine(view& fresh, const run_request& request)
+{
+    if (!machines_) throw step_failed("prepare a machine", EINVAL);
+    mount_root_memory(fresh.mount_point);
+    fresh.root = open_folder(fresh.mount_point);
+    tree_builder tree(open_folder(fresh.mount_point));
+    fresh.layers.push_back({"/", {machines_->own(fresh.mount_point)}});
+    add_mount_points(tree, request);
+    if (data_) tree.folder(data_path);
+    fresh.rules = rules_of(request, nullptr);
+    if (!request.image.empty()) {
+        const std::string image = fresh.mount_point + "-image";
+        check(::mkdir(image.c_str(), 0755), "prepare a root");
+        const auto root = copy_mount(open_image(request.image).get(), "", "show the image");
+        attach_mount(root.get(), AT_FDCWD, image, "show the image");
+        fresh.layers.front().lower.push_back(machines_->own(image));
+        add_image_accounts(tree, open_image(request.image).get(), request.workspace_inside);
+        return;
+    }
+    for (const char* folder : installed_into) fresh.marks.add(folder);
+    mark_etc_files(fresh.marks, true);
+    add_system_links(tree);
+    add_machine_files(tree);
+    add_etc_files(tree, "/root", false);
+    add_usual_folders(tree);
+    add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
+    for (const auto& folder : machine_program_folders()) fresh.layers.push_back(machines_->layer_of(folder));
 }
 
 // The image is for everybody and for reading only, so the run's own mount points lie in a layer above it.
@@ -305,6 +360,10 @@ std::string view_store::protected_program(const std::string& path)
     return copy;
 }
 
-void view_store::forget(const view& old) { remove_mounted(old.mount_point); }
+void view_store::forget(const view& old)
+{
+    remove_mounted(old.mount_point);
+    remove_mounted(old.mount_point + "-image");  // of a machine alone
+}
 
 }  // namespace cmcp::sandbox

@@ -3,6 +3,7 @@
 #include "facilities/file_marks.hpp"
 #include "facilities/landlock.hpp"
 #include "jail/program_view.hpp"
+#include "launcher/machine_view.hpp"
 #include "launcher/workspace_root.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/launcher_options.hpp"
@@ -10,7 +11,9 @@
 
 #include <chrono>
 #include <list>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cmcp::sandbox {
 
@@ -24,6 +27,7 @@ struct view {
     bool writable_may_execute = true;
     file_marks marks;                                   ///< of the machine's files that it was made from
     std::chrono::steady_clock::time_point next_look{};  ///< when it may be built anew at the earliest
+    std::vector<shown_layer> layers{};                  ///< of class machine, beside the root
 };
 
 class view_store {
@@ -35,6 +39,13 @@ public:
     /// The view for `request`; built at the first call, and anew when programs or libraries were installed. Valid until
     /// the next call.
     const view& find(const run_request& request);
+
+    /// Before the first cell of class machine.
+    void prepare_machines(identities& ids);
+
+    /// Where the first process of such a cell may mount.
+    std::string machine_stage() const { return stage_ + "/mounts"; }
+    unique_fd overlay_of_data() const;  ///< detached; none: there is no such folder
 
     /// The program at `path` on a read-only mount, so that its own process cannot change it. Throws step_failed.
     std::string protected_program(const std::string& path);
@@ -48,6 +59,7 @@ private:
     void show_data(const view& fresh) const;
     void show_machine(view& fresh, const run_request& request) const;
     void show_image(view& fresh, const run_request& request) const;
+    void show_class_machine(view& fresh, const run_request& request);
     view build(const std::string& key, const run_request& request);
     void build_anew(view& old, const run_request& request);
     void forget(const view& old);
@@ -59,6 +71,7 @@ private:
     unsigned made_ = 0;
     bool own_files_ = false;
     std::list<view> views_;  ///< the latest used first
+    std::optional<machine_folders> machines_;
 };
 
 }  // namespace cmcp::sandbox

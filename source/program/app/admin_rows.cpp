@@ -78,7 +78,7 @@ json::object row_of(const sandbox_record& record)
 {
     return {{"id", record.id},           {"name", record.name},       {"principal", record.owner},
             {"state", record.status},    {"created", record.created}, {"last_used", record.last_used},
-            {"disk_bytes", record.disk}, {"image", record.image}};
+            {"disk_bytes", record.disk}, {"image", record.image},     {"class", record.class_name()}};
 }
 
 json::object row_of(const job_record& record)

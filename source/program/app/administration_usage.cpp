@@ -182,7 +182,7 @@ json::object administration::machine(const admin_connections& known, const cells
     return row;
 }
 
-// A limit of 0 is none; but of runs every caller leaves a place to others.
+// A limit of 0 is none; but of runs every caller leaves a place to others, and 0 machines are none.
 json::object administration::limits_of(const std::string& principal)
 {
     json::object row;
@@ -191,7 +191,8 @@ json::object administration::limits_of(const std::string& principal)
         auto most = own.*each.member;
         if (most == 0 && each.member == &principal_limits::runs)
             most = std::max<std::size_t>(2, of_.all.admission->most()) - 1;
-        row[each.name] = most == 0 ? json::value() : json::value(most);
+        const bool is_any = most == 0 && each.member != &principal_limits::machines;
+        row[each.name] = is_any ? json::value() : json::value(most);
     }
     return row;
 }

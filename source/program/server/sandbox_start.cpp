@@ -174,6 +174,7 @@ sandbox::landlock_rules places_of_the_server(const settings& config)
                         "/dev/urandom",
                         "/dev/random"};
     places.read_write = {config.sandbox_root.string(), "/dev/null"};
+    places.whiteouts = true;  // of machines that are copied
     for (auto& folder : server_certificate::folders(config)) places.read_only.push_back(std::move(folder));
     if (!config.cluster_etcd.empty())
         for (auto& folder : server_certificate::folders(settings_for_members(config)))
@@ -218,6 +219,29 @@ void refuse_unknown_layers(const sandbox::layers& layers, const settings& config
     }
 }
 
+// What SANDBOX_REQUIRE leaves out of a server is there by that.
+sandbox::layer only_strict(const settings& config)
+{
+    if (!config.allows_machines()) return {"strict", sandbox::layer::state::on, "no sandbox is of class machine"};
+    return {"strict", sandbox::layer::state::not_asked,
+            "create_sandbox with machine makes sandboxes with root inside, which docs/security.md describes; strict in "
+            "SANDBOX_REQUIRE forbids them"};
+}
+
+sandbox::layer nesting(const settings& config)
+{
+    if (config.allows_nesting())
+        return {"nesting", sandbox::layer::state::on, "sandboxes of class machine may mount and make namespaces"};
+    return {"nesting", sandbox::layer::state::not_asked, "no sandbox mounts or makes namespaces"};
+}
+
+// A file system in memory that a program has mounted is counted by a cgroup alone.
+std::vector<std::string> with_needed_by_nesting(std::vector<std::string> required, const settings& config)
+{
+    if (config.allows_nesting()) required.emplace_back("memory");
+    return required;
+}
+
 }  // namespace
 
 started_sandbox start_sandbox(const settings& config)
@@ -232,6 +256,9 @@ started_sandbox start_sandbox(const settings& config)
     started.options.launcher.cells = config.max_live_sandboxes;
     started.options.launcher.most = highest_limits(config);
     if (config.sandbox_backend == "firejail") started.options.launcher.firejail = find_firejail();
+    if (config.allows_machines())
+        started.options.launcher.machines =
+            config.allows_nesting() ? sandbox::machines_allowed::nested : sandbox::machines_allowed::flat;
     choose_zygote(started.options, config);
     started.options.launcher.browser = browser_for_launcher(config);
     started.options.browser_layer.detail = config.enable_web ? "there is no browser here" : "TOOLS_ENABLE_WEB is off";
@@ -263,12 +290,12 @@ void confine_this_process(started_sandbox& started, const settings& config, audi
     } else if (audit != nullptr) {
         audit->start();
     }
-    started.options.further = {std::move(self)};
+    started.options.further = {std::move(self), only_strict(config), nesting(config)};
 }
 
 std::vector<std::string> required_layers(const sandbox::layers& layers, const settings& config)
 {
-    auto required = config.sandbox_require;
+    auto required = with_needed_by_nesting(config.sandbox_require, config);
     const auto without_browser = [](const sandbox::layer& each) {
         return each.name == browser_layer && each.is == sandbox::layer::state::not_asked;
     };
@@ -279,7 +306,7 @@ std::vector<std::string> required_layers(const sandbox::layers& layers, const se
 void refuse_missing_layers(const sandbox::layers& layers, const settings& config)
 {
     refuse_unknown_layers(layers, config);
-    auto required = config.sandbox_require;
+    auto required = with_needed_by_nesting(config.sandbox_require, config);
     std::erase(required, browser_layer);  // without it web_browse does not run, and everything else does
     const auto missing = sandbox::missing(layers, required);
     if (missing.empty()) return;

@@ -19,13 +19,14 @@ using limits = principal_limits;
 constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t most_of_any = 1u << 30;
 
-constexpr std::array<limit_name, 11> names{{
+constexpr std::array<limit_name, 12> names{{
     {"calls", &limits::calls, 1, "AUTH_QUOTAS=*:calls", true,
      "calls a minute, of tools, cells, uploads and shells; 0: any number"},
     {"runs", &limits::runs, 1, "AUTH_QUOTAS=*:runs", true, "runs at once; 0: all slots but one"},
     {"jobs", &limits::jobs, 1, "AUTH_QUOTAS=*:jobs", false, "runs in the background, those that wait included"},
     {"tasks", &limits::tasks, 1, "AUTH_QUOTAS=*:tasks", false, "tasks that are kept"},
     {"sandboxes", &limits::sandboxes, 1, "AUTH_QUOTAS=*:sandboxes", false, "sandboxes beside its default one"},
+    {"machines", &limits::machines, 1, "AUTH_QUOTAS=*:machines", true, "sandboxes of class machine; 0: none"},
     {"kernels", &limits::kernels, 1, "AUTH_QUOTAS=*:kernels", false, "Python kernels that live"},
     {"shells", &limits::shells, 1, "AUTH_QUOTAS=*:shells", false, "shells that are open"},
     {"sessions", &limits::sessions, 1, "AUTH_QUOTAS=*:sessions", false, "sessions of the older revisions"},
@@ -63,7 +64,7 @@ principal_limits limits_from(const settings& config)
     limits all;
     all.jobs = 32;
     all.tasks = 1024;
-    all.sandboxes = 1000;
+    all.sandboxes = all.machines = 1000;
     all.kernels = 32;
     all.shells = 16;
     all.sessions = 20'000;

@@ -17,6 +17,7 @@ struct principal_limits {
     std::uint64_t jobs = 0;       ///< that run or wait
     std::uint64_t tasks = 0;      ///< that are stored
     std::uint64_t sandboxes = 0;  ///< that exist
+    std::uint64_t machines = 0;   ///< of those the ones of class machine; 0: none
     std::uint64_t kernels = 0;    ///< that live
     std::uint64_t shells = 0;     ///< that are open
     std::uint64_t sessions = 0;   ///< of the older revisions

@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 9> steps{
+constexpr std::array<const char*, 10> steps{
     R"(CREATE TABLE sandboxes (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
            status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
@@ -40,6 +40,7 @@ constexpr std::array<const char*, 9> steps{
        CREATE UNIQUE INDEX sandbox_homes ON sandboxes (home) WHERE home <> '' AND status <> 'deleting';)",
     "ALTER TABLE sandboxes ADD COLUMN labels TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE sandboxes ADD COLUMN terms TEXT NOT NULL DEFAULT '';",
+    "ALTER TABLE sandboxes ADD COLUMN machine INTEGER NOT NULL DEFAULT 0;",
 };
 
 }  // namespace

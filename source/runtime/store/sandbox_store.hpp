@@ -29,13 +29,15 @@ struct sandbox_record {
     std::string home{};      ///< of a caller's default sandbox: where its files are, below SANDBOX_ROOT
     std::string labels{};    ///< that its server must have, between commas
     std::string terms{};     ///< JSON that E2B's API keeps with it; empty: that has not used it
+    bool machine = false;    ///< of class machine: root inside, and a root folder of its own
 
     bool is_default() const { return !home.empty(); }
+    const char* class_name() const { return machine ? "machine" : "strict"; }
 
     auto columns()
     {
         return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
-                        labels, terms);
+                        labels, terms, machine);
     }
 };
 

@@ -72,7 +72,8 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
 {
     const auto from = find(who, id_or_name);
     const auto busy = enter(from);
-    const new_sandbox wanted{std::move(name), from.image};
+    new_sandbox wanted{std::move(name), from.image};
+    wanted.machine = from.machine;
     std::shared_ptr<void> turn;
     if (before_making_) turn = co_await before_making_(who.principal, wanted.name);
     auto record = describe(who, wanted);

@@ -158,9 +158,30 @@ std::string sandbox_manager::check_labels(const std::vector<std::string>& wanted
     return labels_text(*labels);
 }
 
+void sandbox_manager::check_class(const caller& who, const new_sandbox& wanted)
+{
+    if (!wanted.machine) return;
+    if (config_.allows_machines()) {
+        const auto all = store_.list(who.principal);
+        const auto machines = std::ranges::count_if(all, [](const sandbox_record& each) { return each.machine; });
+        if (static_cast<std::uint64_t>(machines) < limits_.of(who.principal).machines) return;
+        throw sandbox_error("QuotaExceeded", "There are as many sandboxes of class machine as " +
+                                                 limits_.refusal_in_words(who.principal, &principal_limits::machines) +
+                                                 ". Leave machine out, or delete one with delete_sandbox first.");
+    }
+    if (config_.sandbox_backend != "native")
+        throw sandbox_error("NotAvailable",
+                            "Firejail makes no sandboxes of class machine; the server's operator can set "
+                            "SANDBOX_BACKEND=native.");
+    throw sandbox_error("Forbidden",
+                        "This server makes no sandboxes of class machine: SANDBOX_REQUIRE names strict. Leave machine "
+                        "out; pip and npm packages are installed without it.");
+}
+
 sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& wanted)
 {
     check_maker(who, wanted.image);
+    check_class(who, wanted);
     sandbox_record record;
     record.image = images_.check(wanted.image);
     record.id = handles_.make("sbx");
@@ -169,6 +190,7 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.passing = wanted.passing && who.session_ends;
     record.network = network_.hosts_of(who, wanted.network);
     record.labels = check_labels(wanted.labels);
+    record.machine = wanted.machine;
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();

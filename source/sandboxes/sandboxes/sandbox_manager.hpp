@@ -42,6 +42,7 @@ struct new_sandbox {
     std::string image{};                    ///< empty: SANDBOX_DEFAULT_IMAGE
     bool passing = false;                   ///< ends with the session of its caller, where that ends
     std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
+    bool machine = false;                   ///< of class machine
     std::vector<std::string> labels{};      ///< that its server must have: "gpu=a100"
 };
 
@@ -237,6 +238,7 @@ private:
         event ended;
     };
 
+    void check_class(const caller& who, const new_sandbox& wanted);
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
     void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);

@@ -10,6 +10,7 @@
 #include "text/ascii.hpp"
 #include "text/handles.hpp"
 #include "text/random_id.hpp"
+#include "wire/run_request.hpp"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,6 +100,14 @@ void add_node_package(int root, const std::string& name, std::map<std::string, s
         versions["npm:" + name] = std::string(version->get_string());
 }
 
+// Where there are no such ids, as in a small container, it stays the server's own.
+void give_to_machine(const fs::path& place)
+{
+    if (::geteuid() != 0) return;
+    const unique_fd folder(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    static_cast<void>(folder && ::fchown(folder.get(), sandbox::machine_owner, sandbox::machine_owner) == 0);
+}
+
 }  // namespace
 
 void make_private_folder(const fs::path& place)
@@ -132,6 +141,7 @@ void sandbox_paths::make_files(const sandbox_record& of) const
         make_private_folder(place.parent_path());
     }
     make_private_folder(place);
+    if (of.machine) give_to_machine(place);
 }
 
 bool sandbox_paths::exists(const sandbox_record& of) const

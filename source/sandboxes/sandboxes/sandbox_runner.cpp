@@ -105,6 +105,7 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
     request.limits = common_limits(config_);
     request.limits.workspace_size = sandboxes_.most_files_of(where);
     std::string path = search_path(where);
+    if (where.machine) path = "/usr/local/sbin:/usr/sbin:/sbin:" + path;
     if (in_image(where)) {
         image root = sandboxes_.images().of(where);
         request.image = std::move(root.digest);
@@ -113,6 +114,7 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
     }
     limit_as_cell(request, where);
     if (beside_others) join_cell(request, where);
+    request.machine = where.machine && beside_others;
     if (request.tools) path += std::string(":") + sandbox::given_folder + "/bin";
     request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");

@@ -50,7 +50,7 @@ export const one = {
   },
   facts(box) {
     const fact = (name, value) => value ? element("div", {}, element("dt", {}, name), element("dd", {}, value)) : null;
-    return [fact("State", badge(box.state, box.state === "running" ? "good" : "")), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("Image", box.image), fact("Network", networkText(box)),
+    return [fact("State", badge(box.state, box.state === "running" ? "good" : "")), fact("Server", box.node), fact("Principal", state.session.named ? owner(box.principal) : ""), fact("Image", box.image), fact("Class", box.class), fact("Network", networkText(box)),
       fact("Disk", bytes(box.disk_bytes)), fact("Memory", bytes(box.memory_bytes)), fact("In it", livesIn(box)), fact("Used", ago(box.last_used)), fact("Id", element("code", {}, box.id))].filter(Boolean);
   },
   acts(box, own) {

@@ -4,7 +4,8 @@ TOPIC("Runs");
 SETTING("SANDBOX_BACKEND", std::string, sandbox_backend, "native", choice({"native", "firejail"}),
         "how programs are confined: native or firejail");
 SETTING("SANDBOX_REQUIRE", words, sandbox_require, "namespaces,seccomp,no_network,limits,browser_sandbox", word_list,
-        "layers without which the server does not start (without browser_sandbox only web_browse does not run)");
+        "layers without which the server does not start (without browser_sandbox only web_browse does not run); strict "
+        "forbids sandboxes of class machine, nesting lets these mount and make namespaces, and wants the layer memory");
 SETTING("SERVER_CONFINE", bool, confine_server, "true", flag,
         "the server gives up starting programs and reaching other files once it runs");
 SETTING("SANDBOX_LAUNCHER", path, launcher_path, "", file_path, "the launcher program; empty: beside container-mcp");

@@ -1,0 +1,109 @@
+#include "test/execution/sandbox/run_support.hpp"
+
+// Cells of class machine; test/system/isolation/machines has what hostile programs try there.
+namespace cmcp::sandbox::test {
+namespace {
+
+native_backend::options launcher_of_machines(machines_allowed allowed)
+{
+    native_backend::options options = launcher_under_test();
+    options.launcher.machines = allowed;
+    return options;
+}
+
+run_request in_machine(stage& s, std::string code)
+{
+    run_request request = s.bash(std::move(code));
+    request.cell = "machine";
+    request.principal = "ann";
+    request.machine = true;
+    request.limits.wall = std::chrono::seconds(60) * slowness();
+    return request;
+}
+
+bool tested()
+{
+    if (!under_firejail()) return true;
+    std::cout << "not tested: Firejail makes no machines\n";
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("a machine is root inside, and writes to every folder", "[run][cell]")
+{
+    if (!tested()) return;
+    stage s(launcher_of_machines(machines_allowed::flat));
+    s.run(in_machine(
+        s,
+        "id -u; for f in / /usr/bin /etc /var/lib /opt /root /run; do echo x > $f/cmcp-own || echo no $f; done; "
+        "rm /usr/bin/nl && echo removed; ls ~/.machine | wc -l"));
+    CHECK(s.output.out == "0\nremoved\n0\n");
+    CHECK_FALSE(std::filesystem::exists("/usr/bin/cmcp-own"));
+    CHECK(std::filesystem::exists("/usr/bin/nl"));
+}
+
+TEST_CASE("what a machine changed is in its workspace, and there for its next cell", "[run][cell]")
+{
+    if (!tested()) return;
+    temporary_workspace kept;
+    const auto in_next_cell = [&](std::string code) {
+        stage s(launcher_of_machines(machines_allowed::flat));
+        auto request = in_machine(s, std::move(code));
+        request.workspace = kept.path;
+        s.run(std::move(request));
+        return s.output.out;
+    };
+    CHECK(in_next_cell("echo 7 > /etc/cmcp-seven; rm /usr/bin/nl; echo done") == "done\n");
+    CHECK(std::filesystem::exists(kept.path + "/.machine/root/etc/cmcp-seven"));
+    CHECK(in_next_cell("cat /etc/cmcp-seven; ls /usr/bin/nl 2> /dev/null; true") == "7\n");
+}
+
+TEST_CASE("a launcher that may make no machines refuses one, whatever the server orders", "[run][cell]")
+{
+    if (!tested()) return;
+    stage s;
+    const auto refused = s.run_now(in_machine(s, "true"));
+    CHECK(refused.error.find("SANDBOX_REQUIRE names strict") != std::string::npos);
+}
+
+TEST_CASE("a machine needs a workspace and a lasting cell", "[run][cell]")
+{
+    if (!tested()) return;
+    stage s(launcher_of_machines(machines_allowed::nested));
+    auto request = in_machine(s, "true");
+    request.cell.clear();
+    CHECK(s.run_now(request).error.find("be a machine") != std::string::npos);
+    request = in_machine(s, "true");
+    request.workspace.clear();
+    CHECK(s.run_now(request).error.find("be a machine") != std::string::npos);
+}
+
+TEST_CASE("links in the place of a machine's changes are not followed", "[run][cell]")
+{
+    if (!tested()) return;
+    for (const char* name : {"", "/root", "/root.work", "/usr", "/usr.work"}) {
+        stage s(launcher_of_machines(machines_allowed::flat));
+        const temporary_workspace outside;
+        const std::string place = s.workspace.path + "/.machine" + name;
+        if (*name != '\0') std::filesystem::create_directory(s.workspace.path + "/.machine");
+        std::filesystem::create_directory_symlink(outside.path, place);
+        const auto refused = s.run_now(in_machine(s, "touch /led /usr/led"));
+        INFO(place);
+        CHECK_FALSE(refused.error.empty());
+        CHECK(std::filesystem::is_empty(outside.path));
+    }
+}
+
+TEST_CASE("strict runs beside a machine are as strict as ever", "[run][cell]")
+{
+    if (!tested()) return;
+    stage s(launcher_of_machines(machines_allowed::nested));
+    s.run(in_machine(s, "true"));
+    s.run(
+        s.bash("id -u; grep CapEff /proc/self/status; touch /usr/x 2> /dev/null || echo held; unshare -U true 2> "
+               "/dev/null || echo held"));
+    CHECK(s.output.out == "1000\nCapEff:\t0000000000000000\nheld\nheld\n");
+}
+
+}  // namespace cmcp::sandbox::test
