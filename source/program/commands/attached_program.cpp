@@ -64,7 +64,7 @@ winsize size_of_terminal()
     return size;
 }
 
-std::string target_of(const attached_program& what)
+std::string path_of_shell(const attached_program& what)
 {
     std::string target = "/sandbox/shell?" + what.sandbox;
     const auto add = [&target](const std::string& part) { target += (target.back() == '?' ? "" : "&") + part; };
@@ -234,7 +234,7 @@ awaitable<int> attach(server_client& server, attached_program what)
 {
     const auto executor = co_await asio::this_coro::executor;
     const auto to = std::make_shared<attachment>();
-    auto target = target_of(what);
+    auto target = path_of_shell(what);
     to->socket = co_await server.open_socket(std::move(target));
     const auto input = std::make_shared<descriptor_stream>(executor, STDIN_FILENO);
     std::optional<raw_terminal> raw;
@@ -258,7 +258,7 @@ awaitable<program_output> run_with(server_client& server, std::string sandbox, s
     const auto executor = co_await asio::this_coro::executor;
     const auto to = std::make_shared<attachment>();
     const attached_program what{std::move(sandbox), std::move(argv)};
-    auto target = target_of(what);
+    auto target = path_of_shell(what);
     to->socket = co_await server.open_socket(std::move(target));
     task_group tasks(executor);
     tasks.spawn("input", send_text(to, std::move(input)));
