@@ -204,8 +204,7 @@ json::object columns_by_list()
                                    {"kernels", "number", "Kernels"},
                                    {"shells", "number", "Shells"},
                                    {"ports", "list", "Ports"},
-                                   {"image", "text", "Image"},
-                                   {"class", "word", "Class"}});
+                                   {"image", "text", "Image"}});
     all["sessions"] = columns_of({{"id", "word", "ID"},
                                   who,
                                   {"client", "text", "Client"},

@@ -1,7 +1,8 @@
 #include "remote/server_place.hpp"
 
 #include "config/config_error.hpp"
-#include "config/settings.hpp"
+#include "config/server_settings.hpp"
+#include "config/web_settings.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,12 +21,12 @@ std::string server_place::why_unreachable(int error) const
     return name + " does not answer: " + std::strerror(error);
 }
 
-std::string socket_path(const settings& config, std::string_view name)
+std::string socket_path(const server_settings& config, std::string_view name)
 {
     return (std::filesystem::absolute(config.sandbox_root).lexically_normal() / name).string();
 }
 
-server_place own_server(const settings& config)
+server_place own_server(const server_settings& config)
 {
     server_place place;
     place.socket = socket_path(config, "admin.sock");
@@ -33,7 +34,7 @@ server_place own_server(const settings& config)
     return place;
 }
 
-server_place server_at(const settings& config, const std::string& address, const std::string& token)
+server_place server_at(const web_settings& config, const std::string& address, const std::string& token)
 {
     server_place place;
     try {

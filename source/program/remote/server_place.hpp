@@ -8,7 +8,8 @@
 #include <string_view>
 
 namespace cmcp {
-struct settings;
+struct server_settings;
+struct web_settings;
 }  // namespace cmcp
 
 namespace cmcp::command {
@@ -27,12 +28,12 @@ struct server_place {
 };
 
 /// The absolute path of a socket in SANDBOX_ROOT.
-std::string socket_path(const settings& config, std::string_view name);
+std::string socket_path(const server_settings& config, std::string_view name);
 
 /// The socket at which the server of SANDBOX_ROOT is administered.
-server_place own_server(const settings& config);
+server_place own_server(const server_settings& config);
 
 /// The server at an address as people write it, with /mcp or without. Throws config_error.
-server_place server_at(const settings& config, const std::string& address, const std::string& token);
+server_place server_at(const web_settings& config, const std::string& address, const std::string& token);
 
 }  // namespace cmcp::command

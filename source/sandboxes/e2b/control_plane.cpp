@@ -1,6 +1,6 @@
 #include "e2b/e2b_api.hpp"
 
-#include "config/settings.hpp"
+#include "config/sandbox_settings.hpp"
 #include "e2b/quiet_io.hpp"
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -562,13 +562,12 @@ json::object e2b_api::metric(const subject& at, const sandbox::cell_state& live)
     const double spent = std::chrono::duration<double>(live.cpu - before.cpu).count();
     const double used = spent > 0 && now > before.at ? 100 * spent / (now - before.at) : 0;
     before = {live.cpu, now};
-    const auto memory = of_.config.memory_limit + of_.config.kernel_memory_limit;
     return {{"timestamp", time_text(now)},
             {"timestampUnix", static_cast<std::int64_t>(now)},
             {"cpuCount", ::sysconf(_SC_NPROCESSORS_ONLN)},
             {"cpuUsedPct", used},
             {"memUsed", live.memory},
-            {"memTotal", memory},
+            {"memTotal", of_.memory},
             {"memCache", 0},
             {"diskUsed", at.where.disk},
             {"diskTotal", sandboxes().most_files_of(at.where)}};
@@ -595,7 +594,7 @@ json::object e2b_api::described(const subject& at) const
     row["endAt"] = time_text(at.of.ends);
     row["state"] = at.of.paused ? "paused" : "running";
     row["cpuCount"] = ::sysconf(_SC_NPROCESSORS_ONLN);
-    row["memoryMB"] = (of_.config.memory_limit + of_.config.kernel_memory_limit) >> 20;
+    row["memoryMB"] = of_.memory >> 20;
     row["diskSizeMB"] = of_.config.sandbox_disk_quota >> 20;
     row["volumeMounts"] = json::array();
     if (at.of.internet) row["allowInternetAccess"] = *at.of.internet;

@@ -1,7 +1,7 @@
 #include "e2b/e2b_api.hpp"
 
 #include "audit/sink.hpp"
-#include "config/settings.hpp"
+#include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
 #include "http/router.hpp"
 #include "jsonrpc/read_object.hpp"

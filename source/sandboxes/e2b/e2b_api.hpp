@@ -18,7 +18,7 @@
 
 namespace cmcp {
 class router;
-struct settings;
+struct sandbox_settings;
 }  // namespace cmcp
 
 namespace cmcp::e2b {
@@ -30,13 +30,14 @@ class e2b_api {
 public:
     using keeper = std::function<awaitable<>(std::string id)>;  ///< keeps a paused sandbox elsewhere
     struct parts {
-        const settings& config;
+        const sandbox_settings& config;
         asio::any_io_executor executor;
         sandbox::backend& cells;
         sandbox_runner& runs;
         kernel_manager& kernels;
         previews& ports;
-        keeper keep;  ///< empty: nowhere
+        std::uint64_t memory;  ///< that a sandbox may take, bytes
+        keeper keep;           ///< empty: nowhere
     };
     explicit e2b_api(parts of);
 

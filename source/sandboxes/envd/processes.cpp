@@ -223,7 +223,9 @@ awaitable<> send_stream(connection& to, std::shared_ptr<subscription> from, json
     }
     co_await to.unwatch();
     if (from->gone) co_return;
-    co_await to.write(framed("{}", 2));
+    json::object last;
+    if (from->late) last["error"] = {{"code", "deadline_exceeded"}, {"message", "context deadline exceeded"}};
+    co_await to.write(framed(json::serialize(last), 2));
     co_await to.end();
 }
 
@@ -381,22 +383,28 @@ awaitable<> processes::look_after(process_ptr one)
     all_.erase(one->pid);
 }
 
-awaitable<> processes::kill_in_time(process_ptr one, std::chrono::milliseconds limit)
+// Who began it hears of the time, and not of the signal.
+awaitable<> processes::kill_in_time(process_ptr one, std::shared_ptr<subscription> reader,
+                                    std::chrono::milliseconds limit)
 {
     asio::steady_timer end(executor_, limit);
     co_await end.async_wait(asio::use_awaitable);
-    if (!one->status) ::kill(-one->pid, SIGKILL);
+    if (one->status) co_return;
+    std::erase(one->readers, reader);
+    reader->late = reader->over = true;
+    reader->changed.raise();
+    ::kill(-one->pid, SIGKILL);
 }
 
 awaitable<> processes::start(connection& by, json::object wish)
 {
     const auto user = by.user();
     auto one = launch(wish, user);
-    // Connect-Timeout-Ms bounds the program, not only the answer.
-    if (const long limit = std::atol(by.header("Connect-Timeout-Ms").c_str()); limit > 0)
-        asio::co_spawn(executor_, kill_in_time(one, std::chrono::milliseconds(limit)), asio::detached);
     auto reader = std::make_shared<subscription>(executor_);
     one->readers.push_back(reader);
+    // Connect-Timeout-Ms bounds the program, not only the answer.
+    if (const long limit = std::atol(by.header("Connect-Timeout-Ms").c_str()); limit > 0)
+        asio::co_spawn(executor_, kill_in_time(one, reader, std::chrono::milliseconds(limit)), asio::detached);
     asio::co_spawn(executor_, look_after(one), asio::detached);
     reap();  // it may have ended before it was known here
     json::value first{{"event", {{"start", {{"pid", one->pid}}}}}};

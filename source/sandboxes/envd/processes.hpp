@@ -22,6 +22,7 @@ struct subscription {
     std::size_t bytes = 0;
     bool over = false;  ///< nothing follows, or nobody reads any more
     bool gone = false;  ///< the peer has left
+    bool late = false;  ///< its time is over, which the peer is told as an error of Connect
     signal changed;
 };
 
@@ -55,7 +56,7 @@ private:
     awaitable<> follow(connection& by, process_ptr one);
     awaitable<> look_after(process_ptr one);
     awaitable<> pump(process_ptr one, asio::posix::stream_descriptor& from, std::string name);
-    awaitable<> kill_in_time(process_ptr one, std::chrono::milliseconds limit);
+    awaitable<> kill_in_time(process_ptr one, std::shared_ptr<subscription> reader, std::chrono::milliseconds limit);
     void reap();
     void await_child();
 

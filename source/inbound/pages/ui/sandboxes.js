@@ -24,7 +24,7 @@ const list = {
     this.table = new Table("Sandboxes", () => columnsOf("sandboxes", { leave: ["id", "name", "kernels", "shells", "ports"],
       draw: { last_used: { name: "Used" }, image: { kind: "name" } },
       first: [{ name: "Name", kind: "name", value: (box) => box.name || box.id, sign: (box) => box.name + box.id, draw: (box) => element("a", { href: `#sandboxes/${inPath(box.id)}` }, element("span", {}, box.name || box.id), element("code", { class: "dim" }, box.id)) }],
-      last: [{ name: "Network", value: networkText, text: networkText }, { name: "Memory", kind: "number", value: (box) => box.memory_bytes ?? 0, text: (box) => bytes(box.memory_bytes) }, { name: "In it", text: livesIn },
+      last: [{ name: "Class", value: (box) => box.class, text: (box) => box.class }, { name: "Network", value: networkText, text: networkText }, { name: "Memory", kind: "number", value: (box) => box.memory_bytes ?? 0, text: (box) => bytes(box.memory_bytes) }, { name: "In it", text: livesIn },
         { name: "Delete", kind: "acts", sign: (box) => box.id, draw: (box) => button("Delete", () => remove(box, () => this.load()), { class: "danger", "aria-label": `Delete ${box.name}`, disabled: !may("sandboxes") }) }] }), "There is no sandbox.", choice);
     const find = search("Name, id or principal", (text) => { this.match = text; this.pages = [""]; attempt(() => this.load()); }, this.match);
     const sorts = { used: "Latest used first", disk: "Largest first", id: "By id" };
