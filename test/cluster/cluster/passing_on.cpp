@@ -191,7 +191,7 @@ TEST_CASE("a call of REST for another server's sandbox is answered by that serve
     CHECK(both.two->calls() == 3);
     both.two.reset();
     const auto lost = request(both.one->server(), post("/mcp/tools/whose", arguments, bob));
-    CHECK(lost.status == 502);
+    CHECK(lost.status == 503);
     CHECK(lost.parsed().at("error_type") == "NodeUnreachable");
     CHECK(lost.field("retry-after") != "");
 }
