@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 // E2B's control plane, and the leases of its sandboxes.
@@ -242,8 +243,23 @@ awaitable<> e2b_api::pause(subject at)
     keep(at.where, at.of);
     caller who;
     who.principal = at.where.owner;
-    co_await sandboxes().end_processes(who, at.where.id);
+    pausing_.insert(at.where.id);
+    std::exception_ptr failure;
+    try {
+        co_await sandboxes().end_processes(who, at.where.id);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    pausing_.erase(at.where.id);
+    pause_ended_.notify();
+    if (failure) std::rethrow_exception(failure);
     if (of_.keep) co_await of_.keep(at.where.id);
+}
+
+// What began while programs are being ended would end with them.
+awaitable<> e2b_api::end_of_pause(std::string handle)
+{
+    while (pausing_.contains(handle)) co_await pause_ended_.wait();
 }
 
 std::string e2b_api::subject_of(const http_request& request) const
@@ -358,6 +374,7 @@ awaitable<http_reply> e2b_api::about_sandbox(call from)
         keep(at.where, at.of);
         reply = nothing();
     } else if (from.is("POST") && (order == "connect" || order == "resume")) {
+        co_await end_of_pause(at.where.id);
         reply = co_await connect(std::move(from), std::move(at));
     } else if (from.is("POST") && order == "pause") {
         reply = error_reply(409, "The sandbox is paused already.");

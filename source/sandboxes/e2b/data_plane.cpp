@@ -167,6 +167,7 @@ awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
     if (!of || of->is_snapshot() || at.port == 0) co_return reply;
     if (auto refused = refuse_stranger(x.request(), at, *of)) co_return std::move(*refused);
     if (of->paused && !of->resumes) co_return reply;
+    co_await end_of_pause(where->id);
     subject to{std::move(*where), std::move(*of)};
     if (to.of.paused) {
         to.of.paused = false;

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,7 @@ private:
     std::optional<subject> find_snapshot(const caller& who, std::string_view name);
     void keep(const sandbox_record& where, const terms& of);
     awaitable<> pause(subject at);
+    awaitable<> end_of_pause(std::string handle);
     json::object row_of_new(const subject& at) const;
     json::object described(const subject& at) const;
     json::object metric(const subject& at, const sandbox::cell_state& live);
@@ -104,6 +106,8 @@ private:
     };
     std::map<std::string, reading> readings_;
     event leases_changed_;
+    std::set<std::string> pausing_;  // their programs are being ended
+    event pause_ended_;
     task_group tasks_;
 };
 
