@@ -185,8 +185,7 @@ TEST_CASE("a call of REST for another server's sandbox is answered by that serve
     const std::string long_one = R"({"sandbox_id":")" + of_two + R"(","text":")" + text + R"("})";
     const auto whole = request(both.one->server(), post("/mcp/tools/whose", long_one, bob)).parsed();
     CHECK(whole.at("node") == "n2");
-    CHECK(std::string(whole.at("text").as_string())
-              .starts_with(text.substr(0, 1000)));
+    CHECK(std::string(whole.at("text").as_string()).starts_with(text.substr(0, 1000)));
     CHECK(both.one->calls() == 0);
     CHECK(both.two->calls() == 3);
     both.two.reset();
