@@ -1,6 +1,7 @@
 #include "config/setting.hpp"
 #include "config/settings.hpp"
 #include "mcp/revision.hpp"
+#include "mcp/silent_io.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/sandbox_runner.hpp"
@@ -111,18 +112,6 @@ json::object system_info_output()
         {"name", "version", "protocol_revisions", "limits", "usage", "layers", "allowed_commands", "success"});
 }
 
-// The runs that find the versions are not the caller's: nothing of them is shown.
-class silent_io final : public request_io {
-public:
-    bool wants_progress() const override { return false; }
-    awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
-    awaitable<> output(double, std::vector<output_text>) override { co_return; }
-    awaitable<> log(log_severity, std::string, json::value) override { co_return; }
-    awaitable<> notify(std::string, json::object) override { co_return; }
-    awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
-    void close_stream_for_polling() override {}
-};
-
 struct server_facts {
     sandbox::backend& backend;
     sandbox_runner& runs;
@@ -140,7 +129,8 @@ std::string first_line(const run_outcome& outcome)
     return outcome.out.substr(0, outcome.out.find('\n'));
 }
 
-// In cells of their own without files, so that no sandbox is made for them.
+// In cells of their own without files, so that no sandbox is made for them. These runs are not the caller's: nothing of
+// them is shown.
 awaitable<> find_versions(server_facts& facts, caller who)
 {
     silent_io io;

@@ -1,11 +1,12 @@
 #include "e2b/e2b_api.hpp"
 
+#include "async/pause.hpp"
 #include "config/sandbox_settings.hpp"
-#include "e2b/quiet_io.hpp"
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "mcp/silent_io.hpp"
 #include "sandboxes/http_refusals.hpp"
 #include "text/handles.hpp"
 #include "text/number.hpp"
@@ -15,10 +16,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
-// E2B's control plane, and the leases of its sandboxes.
+// E2B's control plane, and what becomes of sandboxes at the end of their leases.
 namespace cmcp::e2b {
 
 namespace {
@@ -158,12 +158,13 @@ e2b_api::e2b_api(parts of)
     : of_(std::move(of)),
       daemons_(of_.executor, of_.cells, of_.runs),
       code_(of_.kernels, of_.config.sandbox_work_dir),
+      leases_(of_.executor, [this](std::string id) { return end_lease(std::move(id)); }),
       tasks_(of_.executor)
 {
     sandboxes().on_stop([this](std::string id) { return daemons_.end(std::move(id)); });
     sandboxes().count_idle([this](const std::string& id) { return daemons_.lives_in(id) ? 1u : 0u; });
     sandboxes().on_delete([this](const std::string& id) {
-        ends_.erase(id);
+        leases_.forget(id);
         readings_.erase(id);
         code_.forget(id);
     });
@@ -172,14 +173,16 @@ e2b_api::e2b_api(parts of)
 void e2b_api::start()
 {
     for (const auto& each : sandboxes().store().all())
-        if (const auto of = terms_of(each); of && !of->is_snapshot() && !of->paused) ends_[each.id] = of->ends;
-    tasks_.spawn("leases of sandboxes", look_after_leases());
+        if (const auto of = terms_of(each); of && !of->is_snapshot() && !of->paused) leases_.set(each.id, of->ends);
+    leases_.start();
+    tasks_.spawn("use of sandboxes", keep_in_use());
 }
 
 awaitable<> e2b_api::stop()
 {
     tasks_.cancel_all();
     co_await tasks_.wait_idle(std::chrono::seconds(5));
+    co_await leases_.stop();
     co_await daemons_.stop();
 }
 
@@ -187,55 +190,56 @@ void e2b_api::keep(const sandbox_record& where, const terms& of)
 {
     sandboxes().store().set_terms(where.id, text_of_terms(of));
     if (of.is_snapshot() || of.paused)
-        ends_.erase(where.id);
+        leases_.forget(where.id);
     else
-        ends_[where.id] = of.ends;
-    leases_changed_.notify();
+        leases_.set(where.id, of.ends);
 }
 
 // A sandbox with a lease is in use, whatever its programs do.
-awaitable<> e2b_api::look_after_leases()
+awaitable<> e2b_api::keep_in_use()
 {
-    auto touched = event::clock::now();
     for (;;) {
-        double next = sandbox_manager::now() + std::chrono::duration<double>(between_touches).count();
-        for (const auto& [id, end] : ends_) next = std::min(next, end);
-        const std::chrono::duration<double> left(std::max(0.0, next - sandbox_manager::now()));
-        const auto until = event::clock::now() + std::chrono::duration_cast<event::clock::duration>(left);
-        co_await leases_changed_.wait(until);
-        std::vector<std::string> over;
-        for (const auto& [id, end] : ends_)
-            if (end <= sandbox_manager::now()) over.push_back(id);
-        for (const auto& id : over) {
-            ends_.erase(id);
-            if (auto where = sandboxes().store().find_of_any(id))
-                tasks_.spawn("end of a lease", end_lease(std::move(*where)));
-        }
-        if (event::clock::now() - touched < between_touches) continue;
-        touched = event::clock::now();
+        co_await pause_for(between_touches);
         for (const auto& id : daemons_.living())
-            if (ends_.contains(id)) sandboxes().store().touch(id, sandbox_manager::now());
+            if (leases_.has(id)) sandboxes().store().touch(id, sandbox_manager::now());
     }
 }
 
-awaitable<> e2b_api::end_lease(sandbox_record where)
+awaitable<> e2b_api::end_lease(std::string id)
 {
-    const auto of = terms_of(where);
+    auto where = sandboxes().store().find_of_any(id);
+    const auto of = where ? terms_of(*where) : std::nullopt;
     if (!of || of->is_snapshot()) co_return;
-    log::info("lease_ended", {{"sandbox", where.id}, {"pauses", of->pauses}});
+    log::info("lease_ended", {{"sandbox", id}, {"pauses", of->pauses}});
     caller who;
-    who.principal = where.owner;
+    who.principal = where->owner;
     try {
         if (of->pauses) {
-            subject at{std::move(where), *of};
+            subject at{std::move(*where), *of};
             co_await pause(std::move(at));
         } else {
-            co_await sandboxes().remove(who, where.id);
+            co_await sandboxes().remove(who, id);
         }
     } catch (const sandbox_error& failure) {
-        log::warning("lease_not_ended", {{"sandbox", where.id}, {"error", json::string(failure.what())}});
+        log::warning("lease_not_ended", {{"sandbox", id}, {"error", json::string(failure.what())}});
     }
 }
+
+/// The programs of a sandbox are being ended for as long as this lives.
+struct e2b_api::pausing {
+    pausing(e2b_api& in, std::string id) : in_(in), id_(std::move(id)) { in_.pausing_.insert(id_); }
+    pausing(const pausing&) = delete;
+    pausing& operator=(const pausing&) = delete;
+    ~pausing()
+    {
+        in_.pausing_.erase(id_);
+        in_.pause_ended_.notify();
+    }
+
+private:
+    e2b_api& in_;
+    std::string id_;
+};
 
 awaitable<> e2b_api::pause(subject at)
 {
@@ -243,16 +247,10 @@ awaitable<> e2b_api::pause(subject at)
     keep(at.where, at.of);
     caller who;
     who.principal = at.where.owner;
-    pausing_.insert(at.where.id);
-    std::exception_ptr failure;
-    try {
+    {
+        const pausing ending(*this, at.where.id);
         co_await sandboxes().end_processes(who, at.where.id);
-    } catch (...) {
-        failure = std::current_exception();
     }
-    pausing_.erase(at.where.id);
-    pause_ended_.notify();
-    if (failure) std::rethrow_exception(failure);
     if (of_.keep) co_await of_.keep(at.where.id);
 }
 
@@ -391,9 +389,9 @@ awaitable<http_reply> e2b_api::about_sandbox(call from)
 
 awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json::object& wish)
 {
-    const auto kept = find_snapshot(who, as.made_from);
-    if (kept) {
-        auto copy = co_await sandboxes().fork(std::move(who), kept->where.id, unnamed);
+    const auto template_of_caller = find_snapshot(who, as.made_from);
+    if (template_of_caller) {
+        auto copy = co_await sandboxes().fork(std::move(who), template_of_caller->where.id, unnamed);
         co_return copy;
     }
     new_sandbox fresh;
@@ -469,7 +467,7 @@ awaitable<http_reply> e2b_api::fork(call from, subject at)
     const auto lease = lease_in(from.body);
     json::array rows;
     for (std::int64_t each = 0; each < count; ++each) {
-        quiet_io io;
+        silent_io io;
         json::object row;
         try {
             auto copy = co_await of_.kernels.fork(from.who, io, at.where, unnamed);
@@ -493,8 +491,8 @@ awaitable<http_reply> e2b_api::snapshot(call from, subject at)
     terms of = at.of;
     of.of = at.where.id;
     of.name = text_of(from.body, "name");
-    if (const auto taken = find_snapshot(from.who, of.name); !of.name.empty() && taken)
-        co_await sandboxes().remove(from.who, taken->where.id);
+    const auto namesake = of.name.empty() ? std::nullopt : find_snapshot(from.who, of.name);
+    if (namesake) co_await sandboxes().remove(from.who, namesake->where.id);
     auto copy = co_await sandboxes().fork(from.who, at.where.id, unnamed);
     of.started = sandbox_manager::now();
     keep(copy, of);
@@ -533,17 +531,17 @@ awaitable<http_reply> e2b_api::snapshots(call from)
 
 awaitable<http_reply> e2b_api::remove_template(call from, std::string name)
 {
-    const auto kept = find_snapshot(from.who, name);
-    if (!kept) throw http_refusal(404, "There is no snapshot " + name.substr(0, 100) + ".");
-    co_await sandboxes().remove(from.who, kept->where.id);
+    const auto template_of_caller = find_snapshot(from.who, name);
+    if (!template_of_caller) throw http_refusal(404, "There is no snapshot " + name.substr(0, 100) + ".");
+    co_await sandboxes().remove(from.who, template_of_caller->where.id);
     co_return nothing();
 }
 
 http_reply e2b_api::about_alias(const caller& who, const std::string& name)
 {
     if (is_usual_template(name)) return json_reply(200, json::object{{"templateID", name}, {"public", true}});
-    if (const auto kept = find_snapshot(who, name))
-        return json_reply(200, json::object{{"templateID", id_of(kept->where.id)}, {"public", false}});
+    if (const auto template_of_caller = find_snapshot(who, name))
+        return json_reply(200, json::object{{"templateID", id_of(template_of_caller->where.id)}, {"public", false}});
     return error_reply(404, "There is no template " + name.substr(0, 100) + ".");
 }
 

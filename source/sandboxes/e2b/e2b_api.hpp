@@ -2,6 +2,7 @@
 
 #include "e2b/daemons.hpp"
 #include "e2b/interpreter.hpp"
+#include "e2b/leases.hpp"
 #include "e2b/terms.hpp"
 #include "http/exchange.hpp"
 #include "kernels/kernel_manager.hpp"
@@ -58,6 +59,7 @@ public:
 private:
     struct call;
     struct place;  // a port of a sandbox
+    struct pausing;
     struct subject {
         sandbox_record where;
         terms of;
@@ -93,21 +95,20 @@ private:
     std::optional<http_reply> refuse_stranger(const http_request& request, const place& at, const terms& of) const;
     awaitable<http_reply> pass(exchange& x, place at, subject to);
 
-    awaitable<> look_after_leases();
-    awaitable<> end_lease(sandbox_record where);
+    awaitable<> keep_in_use();
+    awaitable<> end_lease(std::string id);
 
     parts of_;
     daemons daemons_;
     interpreter code_;
-    std::map<std::string, double> ends_;  // of leases, by sandbox
     struct reading {
         std::chrono::microseconds cpu{0};
         double at = 0;
     };
     std::map<std::string, reading> readings_;
-    event leases_changed_;
     std::set<std::string> pausing_;  // their programs are being ended
     event pause_ended_;
+    leases leases_;
     task_group tasks_;
 };
 

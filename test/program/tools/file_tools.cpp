@@ -5,6 +5,7 @@
 #include "async/task_group.hpp"
 #include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "mcp/silent_io.hpp"
 #include "mcp/tool_registry.hpp"
 #include "sandboxes/sandbox_files.hpp"
 #include "store/record_folder.hpp"
@@ -14,16 +15,6 @@ using namespace cmcp;
 using namespace cmcp::test;
 
 namespace {
-
-struct silent_io : request_io {
-    bool wants_progress() const override { return false; }
-    awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
-    awaitable<> output(double, std::vector<output_text>) override { co_return; }
-    awaitable<> log(log_severity, std::string, json::value) override { co_return; }
-    awaitable<> notify(std::string, json::object) override { co_return; }
-    awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
-    void close_stream_for_polling() override {}
-};
 
 struct file_stage {
     file_stage() { add_file_tools(registry, {files, sandboxes, config}); }

@@ -3,10 +3,10 @@
 #include "jsonrpc/rpc_error.hpp"
 #include "mcp/request_io.hpp"
 
-namespace cmcp::e2b {
+namespace cmcp {
 
-/// A caller that is told nothing but the answer, and asked nothing.
-class quiet_io : public request_io {
+/// A caller that is told nothing but the result, and asked nothing.
+class silent_io final : public request_io {
 public:
     bool wants_progress() const override { return false; }
     awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
@@ -15,10 +15,10 @@ public:
     awaitable<> notify(std::string, json::object) override { co_return; }
     awaitable<json::object> ask(std::string, std::string, json::object) override
     {
-        throw rpc_error(rpc_code::missing_client_capability, "A client of E2B's API is asked nothing.");
+        throw rpc_error(rpc_code::missing_client_capability, "This caller is asked nothing.");
         co_return json::object();
     }
     void close_stream_for_polling() override {}
 };
 
-}  // namespace cmcp::e2b
+}  // namespace cmcp
