@@ -171,16 +171,16 @@ awaitable<std::optional<std::chrono::milliseconds>> shared_holdings::take_calls(
         auto budget = call_budget::read(before, whole, seconds_since_1970());
         if (budget.left < 1)
             co_return std::chrono::milliseconds(std::lround(std::ceil(60'000 * (1 - budget.left) / whole)));
-        const auto taken =
+        const auto share =
             std::clamp<std::uint64_t>(most / shares_of_calls, 1, static_cast<std::uint64_t>(budget.left));
-        budget.left -= static_cast<double>(taken);
+        budget.left -= static_cast<double>(share);
         etcd_transaction change;
         change.if_modified_in(key, before == nullptr ? 0 : before->modified).put(key, budget.text());
         auto commit = with_.etcd.commit(std::move(change));
         const auto outcome = co_await if_answered(with_.etcd, std::move(commit));
         if (!outcome) break;
         if (!outcome->done) continue;
-        entry_of(principal).calls += taken - 1;
+        entry_of(principal).calls += share - 1;
         wait = std::chrono::milliseconds(0);
         break;
     }

@@ -165,8 +165,8 @@ awaitable<> sandbox_vault::claim_default(std::string handle)
     const bool is_free = owner.epoch == 0;
     // etcd may have lost what it had.
     if (is_free && !is_alone()) {
-        const auto kept = co_await bucket_.newest_epoch(handle);
-        owner.epoch = kept.value_or(0);
+        const auto epoch = co_await bucket_.newest_epoch(handle);
+        owner.epoch = epoch.value_or(0);
     }
     const bool is_new = owner.epoch == 0;
     if (is_free) owner = co_await claim_or_owner(handle, own, std::move(owner), false);

@@ -134,19 +134,19 @@ awaitable<> sandbox_vault::claim_by_storage(std::string handle)
 {
     const auto mine = co_await turns_.take(handle);
     auto owner = co_await owner_of(handle);
-    std::optional<snapshots::snapshot_manifest> kept;
+    std::optional<snapshots::snapshot_manifest> newest;
     try {
-        kept = co_await bucket_.newest(handle);
+        newest = co_await bucket_.newest(handle);
     } catch (const snapshots::bad_snapshot&) {
-        kept.reset();  // nobody could bring it
+        newest.reset();  // nobody could bring it
     }
     const auto here = find_here(handle);
     if (!here) co_return;
     const auto epoch = known_[handle].epoch;
-    if (owner.epoch < std::max(epoch, kept ? kept->epoch : 0)) {
-        const bool is_older = kept && kept->epoch > epoch;
-        auto to = is_older ? kept->node : sandboxes_.handles().node();
-        owner.epoch = (is_older ? kept->epoch : epoch) - 1;
+    if (owner.epoch < std::max(epoch, newest ? newest->epoch : 0)) {
+        const bool is_older = newest && newest->epoch > epoch;
+        auto to = is_older ? newest->node : sandboxes_.handles().node();
+        owner.epoch = (is_older ? newest->epoch : epoch) - 1;
         log::warning("claimed_again", {{"sandbox", handle}, {"for", to}});
         owner = co_await claim_or_owner(handle, std::move(to), std::move(owner), false);
     }

@@ -126,13 +126,13 @@ awaitable<> sandbox_vault::bring(snapshots::snapshot_manifest manifest, std::uin
         owner.principal = record.about.owner;
         record.about.home = sandboxes_.homes().of(owner);
     }
-    stored_state kept;
-    kept.files.chunks = manifest.chunks;
-    kept.snapshots = snapshots_in(manifest);
-    kept.calls = calls_in(manifest);
+    stored_state stored;
+    stored.files.chunks = manifest.chunks;
+    stored.snapshots = snapshots_in(manifest);
+    stored.calls = calls_in(manifest);
     const auto passing = co_await make_passing();
     std::vector<passing_chunk> all;
-    for (auto& id : kept.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
+    for (auto& id : stored.ids()) all.push_back({passing, manifest.handle, manifest.epoch, std::move(id)});
     auto fetch = [this](passing_chunk chunk) { return fetch_file(std::move(chunk)); };
     const auto failure = co_await pass_chunks(executor_, std::move(all), downloads_at_once, std::move(fetch));
     stored_state state;
@@ -175,11 +175,11 @@ awaitable<bool> sandbox_vault::comes_free(std::string node, gone_question is_gon
 // Where a server has what the sandbox needs and this one has not, that one brings it.
 awaitable<sandbox_claim> sandbox_vault::take_over(std::string handle, sandbox_claim before)
 {
-    const auto kept = co_await bucket_.newest(handle);
-    if (!kept && !is_default(handle)) throw nothing_kept();
-    if (kept) before.epoch = std::max(before.epoch, kept->epoch);  // etcd may have lost what it had
+    const auto newest = co_await bucket_.newest(handle);
+    if (!newest && !is_default(handle)) throw nothing_kept();
+    if (newest) before.epoch = std::max(before.epoch, newest->epoch);  // etcd may have lost what it had
     std::string to;
-    if (kept && place_of_) to = place_of_(record_in(*kept).about);
+    if (newest && place_of_) to = place_of_(record_in(*newest).about);
     if (to.empty()) to = sandboxes_.handles().node();
     const bool is_gone = true;
     auto owner = co_await claim_or_owner(std::move(handle), std::move(to), std::move(before), is_gone);

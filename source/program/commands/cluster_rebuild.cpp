@@ -51,8 +51,8 @@ awaitable<> rebuild_all(const settings& config, bool dry_run, rebuilt& into)
     etcd_owners owners(etcd, config);
     sandbox_bucket bucket(executor, config);
     const auto known = co_await owners.all();
-    const auto kept = co_await bucket.newest_of_all();
-    for (const auto& [handle, epoch] : kept) {
+    const auto newest = co_await bucket.newest_of_all();
+    for (const auto& [handle, epoch] : newest) {
         if (known.contains(handle))
             ++into.known;
         else if (epoch == 0)

@@ -469,8 +469,8 @@ awaitable<json::object> call_tool(catalogue& offered, running_request& call)
     note_past_call(offered.history, call, wanted.definition(), began, result);
     auto sent = co_await sent_to_caller(offered, call, std::move(result), limit);
     if (run && stands) {
-        json::object kept(sent, json::storage_ptr());
-        co_await run->keep(std::move(kept));
+        json::object copy(sent, json::storage_ptr());
+        co_await run->keep(std::move(copy));
     }
     co_return sent;
 }

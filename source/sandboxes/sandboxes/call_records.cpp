@@ -109,14 +109,14 @@ kept_calls::known call_records::begin(const named_call& which) const
 {
     using state = kept_calls::known::state;
     make_private_folder(folder_);
-    const auto held = young_files_in(folder_).size();
+    const auto count = young_files_in(folder_).size();
     const auto end = read_call(file_of(which, ended));
     const auto before = end ? end : read_call(file_of(which, begun));
     if (before && view_of(*before, "request") != which.request) return {state::other};
     if (end && end->contains("result"))
         return {state::ended, std::make_shared<const json::object>(object_of(*end, "result"))};
     if (before) return {state::has_begun};
-    if (held >= most_calls) return {state::full};
+    if (count >= most_calls) return {state::full};
     write_file(file_of(which, begun), jsonrpc::write_json(json::object{{"request", which.request}}), outlasts::power);
     return {state::begins};
 }
