@@ -381,6 +381,36 @@ awaitable<std::optional<json::object>> begin_named(catalogue& offered, running_r
     co_return answer;
 }
 
+// Those of a long message on the pool, where `pool` is not null.
+awaitable<fitted_arguments> fit_arguments(catalogue& offered, running_request& call, const std::string& name,
+                                          blocking_pool* pool, json::object arguments)
+{
+    if (pool == nullptr) {
+        fitted_arguments as_sent;
+        if (!call.is_program) as_sent.misfit = offered.tools.validate(name, arguments);
+        as_sent.arguments = std::move(arguments);
+        co_return as_sent;
+    }
+    auto payer = call.who->principal;
+    auto rules = offered.tools.rules_of(name);
+    // Not assigned, because that would copy what lies in the memory of the message.
+    auto fitted =
+        co_await fit_on_pool(*pool, std::move(payer), std::move(rules), std::move(arguments), call.is_program);
+    call.params["arguments"] = std::move(fitted.sent);
+    co_return fitted;
+}
+
+// SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
+json::object refuse_arguments(catalogue& offered, running_request& call, const std::string& name, std::string misfit)
+{
+    if (call.who->protocol < revision::v2025_11_25)
+        throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
+    call.facts.refused = true;
+    auto refused = tool_failure(std::move(misfit));
+    offered.history.note_end(call.who->principal, refused, [&] { return noted(call, name); });
+    return describe_tool_result(std::move(refused), *call.who, offered.format);
+}
+
 tool_result cut_off_meanwhile()
 {
     auto result = tool_failure(
@@ -412,29 +442,10 @@ awaitable<json::object> call_tool(catalogue& offered, running_request& call)
         facts.note_result(refused);
         co_return describe_tool_result(std::move(refused), *call.who, offered.format);
     }
-    std::string misfit;
-    std::vector<std::string> ignored;
-    if (pool != nullptr) {
-        auto payer = call.who->principal;
-        auto rules = offered.tools.rules_of(name);
-        auto fitted =
-            co_await fit_on_pool(*pool, std::move(payer), std::move(rules), std::move(arguments), call.is_program);
-        call.params["arguments"] = std::move(fitted.sent);
-        arguments = std::move(fitted.arguments);
-        misfit = std::move(fitted.misfit);
-        ignored = std::move(fitted.ignored);
-    } else if (!call.is_program) {
-        misfit = offered.tools.validate(name, arguments);
-    }
-    if (!misfit.empty()) {
-        // SEP-1303: since 2025-11-25 the model is shown, so that it can try again.
-        if (call.who->protocol < revision::v2025_11_25)
-            throw rpc_error(rpc_code::invalid_params, "Invalid params: " + misfit);
-        facts.refused = true;
-        auto refused = tool_failure(std::move(misfit));
-        offered.history.note_end(call.who->principal, refused, [&] { return noted(call, name); });
-        co_return describe_tool_result(std::move(refused), *call.who, offered.format);
-    }
+    auto fitted = co_await fit_arguments(offered, call, name, pool, std::move(arguments));
+    if (!fitted.misfit.empty()) co_return refuse_arguments(offered, call, name, std::move(fitted.misfit));
+    arguments = std::move(fitted.arguments);
+    auto ignored = std::move(fitted.ignored);
     std::optional<idempotent_calls::running> run;
     if (named) {
         std::string sandbox_id = text_of(arguments, "sandbox_id");

@@ -47,9 +47,8 @@ awaitable<kept_calls::place> sandbox_calls::place_of(caller who, std::string san
 awaitable<kept_calls::known> sandbox_calls::begin(named_call which)
 {
     const std::string principal = which.principal;
-    auto begin = [records = call_records(sandboxes_.places().folder(which.sandbox)), which = std::move(which)] {
-        return records.begin(which);
-    };
+    call_records records(sandboxes_.places().folder(which.sandbox));
+    auto begin = [records = std::move(records), which = std::move(which)] { return records.begin(which); };
     std::string problem;
     try {
         auto known = co_await pool_.run(principal, std::move(begin));
