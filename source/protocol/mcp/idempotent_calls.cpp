@@ -146,4 +146,10 @@ awaitable<> idempotent_calls::running::keep(json::object result)
     (*in)->forget_old();
 }
 
+awaitable<> idempotent_calls::running::forget()
+{
+    if (auto* const keeper = sandbox()) co_await keeper->forget(call_);
+    began = false;
+}
+
 }  // namespace cmcp

@@ -45,6 +45,7 @@ public:
         /// As find(), of what its sandbox has kept. Nothing: the sandbox has noted that it begins.
         awaitable<std::optional<json::object>> begin();
         awaitable<> keep(json::object result);
+        awaitable<> forget();  ///< it ended with a question to its caller, and will come again
 
         bool began = false;
 

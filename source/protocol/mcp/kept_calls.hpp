@@ -49,6 +49,9 @@ public:
 
     /// It has ended with this result. Nothing comes of it where the sandbox has gone meanwhile.
     virtual awaitable<> end(named_call which, kept_result result) = 0;
+
+    /// It ended with a question to its caller (2026-07-28, input_required), so that the same call comes again and runs.
+    virtual awaitable<> forget(named_call which) = 0;
 };
 
 }  // namespace cmcp

@@ -11,6 +11,7 @@
 #include "mcp/arguments/long_arguments.hpp"
 #include "mcp/client_capability.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/input_required.hpp"
 #include "mcp/methods.hpp"
 #include "mcp/pagination.hpp"
 #include "mcp/params.hpp"
@@ -25,6 +26,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -323,6 +325,23 @@ awaitable<tool_result> result_of(tool& wanted, running_request& call, json::obje
     co_return result_of_early_end(call.ended_because());
 }
 
+// A call that ends with a question is made again with the answer under the same key.
+awaitable<tool_result> result_of(tool& wanted, running_request& call, json::object arguments,
+                                 std::optional<idempotent_calls::running>& run)
+{
+    if (run) run->began = true;
+    tool_result result;
+    std::exception_ptr question;
+    try {
+        result = co_await result_of(wanted, call, std::move(arguments));
+    } catch (const input_required&) {
+        question = std::current_exception();
+    }
+    if (question && run) co_await run->forget();
+    if (question) std::rethrow_exception(question);
+    co_return result;
+}
+
 // As far as there is room for it; a large one is made ready on the pool.
 awaitable<json::object> sent_to_caller(catalogue& offered, running_request& call, tool_result result, std::size_t limit)
 {
@@ -460,9 +479,8 @@ awaitable<json::object> call_tool(catalogue& offered, running_request& call)
     call.context->reads_jobs = reads_jobs(offered, call);
     call.context->is_program = call.is_program;
     if (pool == nullptr) ignored = take_out_unknown(arguments, wanted.definition().input_schema, most_unknown_listed);
-    if (run) run->began = true;
     const auto began = std::chrono::steady_clock::now();
-    auto result = co_await result_of(wanted, call, std::move(arguments));
+    auto result = co_await result_of(wanted, call, std::move(arguments), run);
     const auto& list = wanted.definition().gathers;
     const bool has_others =
         offered.nodes != nullptr && !call.passed_on && (!call.who->code || call.who->code->sandboxes);

@@ -136,6 +136,12 @@ void call_records::end(const named_call& which, const kept_calls::kept_result& r
     ::unlink(file_of(which, begun).c_str());
 }
 
+void call_records::forget(const named_call& which) const
+{
+    const auto mark = file_of(which, begun);
+    if (::unlink(mark.c_str()) != 0 && errno != ENOENT) fail(mark);
+}
+
 void call_records::copy(const fs::path& into, clock::time_point when) const
 {
     for (const auto& each : files_in(folder_)) {

@@ -25,6 +25,7 @@ public:
 
     kept_calls::known begin(const named_call& which) const;
     void end(const named_call& which, const kept_calls::kept_result& result) const;
+    void forget(const named_call& which) const;  ///< one that has begun
 
     /// Copies them into the folder, which is there and empty. A call that has ended since `when` has only begun there:
     /// what it did may not be in files that are copied since then.

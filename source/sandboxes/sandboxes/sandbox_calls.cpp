@@ -2,7 +2,6 @@
 
 #include "jsonrpc/rpc_error.hpp"
 #include "log/log.hpp"
-#include "sandboxes/call_records.hpp"
 
 #include <system_error>
 #include <utility>
@@ -63,17 +62,32 @@ awaitable<kept_calls::known> sandbox_calls::begin(named_call which)
 // The end is a use of the sandbox, so that it is kept elsewhere, too.
 awaitable<> sandbox_calls::end(named_call which, kept_result result)
 {
+    const std::string sandbox = which.sandbox;
+    auto note = [result = std::move(result)](const call_records& records, const named_call& call) {
+        records.end(call, result);
+    };
+    const bool is_noted = co_await noted(std::move(which), std::move(note));
+    if (is_noted) sandboxes_.store().touch(sandbox, sandbox_manager::now());
+}
+
+awaitable<> sandbox_calls::forget(named_call which)
+{
+    co_await noted(std::move(which), [](const call_records& records, const named_call& call) { records.forget(call); });
+}
+
+awaitable<bool> sandbox_calls::noted(named_call which, note how)
+{
     const std::string principal = which.principal, sandbox = which.sandbox;
-    auto end = [records = call_records(sandboxes_.places().folder(sandbox)), which = std::move(which),
-                result = std::move(result)] { records.end(which, result); };
+    call_records records(sandboxes_.places().folder(sandbox));
+    auto write = [records = std::move(records), which = std::move(which), how = std::move(how)] { how(records, which); };
     std::string problem;
     try {
-        co_await pool_.run(principal, std::move(end));
-        sandboxes_.store().touch(sandbox, sandbox_manager::now());
+        co_await pool_.run(principal, std::move(write));
     } catch (const std::system_error& failure) {
         problem = failure.what();
     }
     if (!problem.empty()) log::info("call_not_kept", {{"sandbox", sandbox}, {"reason", problem}});
+    co_return problem.empty();
 }
 
 }  // namespace cmcp

@@ -58,6 +58,11 @@ public:
         memory_.calls[which.key] = {result ? known::state::ended : known::state::has_begun, std::move(result)};
         co_return;
     }
+    awaitable<> forget(named_call which) override
+    {
+        memory_.calls.erase(which.key);
+        co_return;
+    }
 
 private:
     sandbox_memory& memory_;
@@ -140,6 +145,14 @@ struct server_with_sandbox {
     static constexpr std::string_view schema = R"({"type":"object","properties":{"sandbox_id":{"type":"string"}}})";
     harness server;
 };
+
+awaitable<tool_result> ask_and_count(tool_context& context, json::object arguments)
+{
+    auto question = parse(R"({"message":"Name?","requestedSchema":{"type":"object","properties":{}}})");
+    co_await context.io.ask("name", "elicitation/create", std::move(question));
+    auto result = co_await server_with_sandbox::count(context, std::move(arguments));
+    co_return result;
+}
 
 }  // namespace
 
@@ -285,6 +298,30 @@ TEST_CASE("a call that succeeded while its server lost its cluster is not told a
     const auto again = s.call("there", "l");
     CHECK(again.at("error").at("data").at("may_have_run") == true);
     CHECK(server_with_sandbox::calls == 3);
+}
+
+TEST_CASE("a call that ended with a question goes on under its key, and its last result is kept")
+{
+    for (const std::string sandbox_id : {"there", "nowhere"}) {
+        INFO(sandbox_id);
+        sandbox_memory memory;
+        harness server;
+        server_with_sandbox::calls = 0;
+        server.core.tools().add(std::make_unique<test_tool>("ask", ask_and_count, server_with_sandbox::schema));
+        server.core.keep_calls(std::make_unique<sandbox_of_test>(memory));
+        const auto attempt = [&](json::object answers) {
+            json::object params{{"name", "ask"}, {"arguments", json::object{{"sandbox_id", sandbox_id}}}};
+            params["_meta"] = json::object{{"container-mcp/idempotency-key", "k"}};
+            if (!answers.empty()) params["inputResponses"] = std::move(answers);
+            return server.modern("tools/call", std::move(params), parse(R"({"elicitation":{}})")).at("result");
+        };
+        for (int time = 0; time != 2; ++time) CHECK(attempt({}).at("resultType") == "input_required");
+        CHECK(memory.calls.empty());
+        for (int time = 0; time != 2; ++time) {
+            const auto last = attempt(parse(R"({"name":{"action":"accept"}})"));
+            CHECK(last.at("structuredContent").at("calls") == 1);
+        }
+    }
 }
 
 TEST_CASE("keys are texts, or strings of structured fields")

@@ -54,6 +54,16 @@ struct records_stage {
 
 }  // namespace
 
+TEST_CASE("a call that is forgotten begins anew, also one that nobody knows")
+{
+    records_stage s;
+    CHECK(s.records.begin(call_of_ann("k")).is == state::begins);
+    CHECK(s.records.begin(call_of_ann("k")).is == state::has_begun);
+    s.records.forget(call_of_ann("k"));
+    CHECK(s.records.begin(call_of_ann("k")).is == state::begins);
+    s.records.forget(call_of_ann("unknown"));
+}
+
 TEST_CASE("a sandbox keeps its calls, of each caller and each key")
 {
     records_stage s;
