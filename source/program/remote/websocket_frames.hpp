@@ -9,6 +9,7 @@
 namespace cmcp::command {
 
 /// The frames of a WebSocket (RFC 6455 section 5) as a client reads and writes them, without extensions and I/O.
+/// Beast's are for its own kind of streams, which byte_stream is not, so that few files compile Beast's templates.
 class websocket_frames {
 public:
     static constexpr std::size_t longest_message = 1 << 20;
