@@ -64,6 +64,13 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 
 constexpr auto longest_look = std::chrono::seconds(20);  // of a question about the code
 
+[[noreturn]] void throw_busy()
+{
+    throw sandbox_error("Busy",
+                        "The kernel still runs an earlier call's code, so this call has done nothing. Wait for that run "
+                        "(job_poll, where it is a job), end it with interrupt_kernel or job_kill, or use another sandbox.");
+}
+
 bool is_cell(const json::object& message) { return message.contains("notebook"); }
 
 constexpr std::size_t longest_account = 64 * 1024;  // of a kernel's earlier life
@@ -136,13 +143,33 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string
     return entry->second;
 }
 
-awaitable<> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io)
+awaitable<bool> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io, time_limit until)
 {
     if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
-    while (!mine->has_come()) {
+    bool in_time = true;
+    while (!mine->has_come() && in_time) {
         io.queued(mine->place());
-        co_await mine->of->changed.wait();
+        if (until)
+            in_time = co_await mine->of->changed.wait(*until);
+        else
+            co_await mine->of->changed.wait();
     }
+    co_return mine->has_come();
+}
+
+// For as long as its own run may take; then the call waits as a job, which has the time of one.
+awaitable<> kernel_manager::wait_in_line(std::shared_ptr<turn> mine, request_io& io, run_options& options)
+{
+    if (!options.background) {
+        const auto until = event::clock::now() + runs_.python_terms().time(options);
+        const bool in_time = co_await wait_for_turn(mine, io, until);
+        if (in_time) co_return;
+        printed_so_far nothing;
+        if (options.may_outlive) options.background = co_await io.outlive(std::move(nothing));
+        if (!options.background) throw_busy();
+        options.timeout.reset();
+    }
+    co_await wait_for_turn(mine, io);
 }
 
 // Memory and processor time are the whole kernel's, or memory that of its cell; the time is that of its life or a call.
@@ -192,7 +219,7 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
 {
     const auto one = kernel_of(where);
     const auto mine = std::make_shared<turn>(one);
-    co_await wait_for_turn(mine, io);
+    co_await wait_in_line(mine, io, options);
     auto place = co_await runs_.admit(who, io, options.background);
     if (one->lives())
         one->why_ended.clear();  // it was kept, and did not end
@@ -267,7 +294,8 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
     run_admission::slot place;
     if (one) {
         mine = std::make_shared<turn>(one);
-        co_await wait_for_turn(mine, io);
+        run_options as_a_run;
+        co_await wait_in_line(mine, io, as_a_run);
         place = co_await runs_.admit(who, io, false);
     }
     copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));

@@ -105,7 +105,9 @@ private:
     std::shared_ptr<kernel> kernel_of(const sandbox_record& where, const std::string& name = {});
     std::shared_ptr<kernel> living(const std::string& id) const;  // a sandbox's own; null: none
     std::vector<std::shared_ptr<kernel>> all_of(const std::string& id) const;
-    awaitable<> wait_for_turn(std::shared_ptr<turn> mine, request_io& io);
+    using time_limit = std::optional<event::clock::time_point>;
+    awaitable<bool> wait_for_turn(std::shared_ptr<turn> mine, request_io& io, time_limit until = {});  // in time
+    awaitable<> wait_in_line(std::shared_ptr<turn> mine, request_io& io, run_options& options);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static std::string loss_before(kernel& one, const json::object& earlier);
     std::uint64_t room_for_state(const std::string& owner) const;

@@ -97,6 +97,45 @@ TEST_CASE("a cell that takes longer than its time goes on as a job in its kernel
     CHECK(after.at("result") == 10);
 }
 
+TEST_CASE("a cell behind one that does not end becomes a job that waits, or is refused, and runs when its turn has come")
+{
+    client_stage s;
+    const auto id = s.create();
+    const auto cell = [&](std::string code) {
+        return json::object{{"sandbox_id", id}, {"code", std::move(code)}, {"stateful", true}, {"timeout", 0.5}};
+    };
+    s.shell_in(id, make_pipe);
+    const auto first = s.as_client("execute_python_code", cell("x = open('go').read()"));
+    REQUIRE(first.contains("job_id"));
+    const auto second = s.as_client("execute_python_code", cell("x * 2"));
+    INFO(json::serialize(second));
+    CHECK(text(second, "state") == "queued");
+    CHECK(text(second, "message").find("interrupt_kernel") != std::string::npos);
+    const auto refused = s.tool("execute_python_code", cell("print('never')"));  // no client that reads jobs
+    CHECK(text(refused, "error_type") == "Busy");
+    CHECK(text(refused, "error").find("has done nothing") != std::string::npos);
+    const auto third = s.as_client("execute_python_code", cell("print('never')"));
+    CHECK(text(s.tool("job_kill", {{"job_id", third.at("job_id")}}), "state") == "killed");
+    s.shell_in(id, "echo -n in > go");
+    CHECK(s.end_of(second).at("result").as_object().at("result") == "inin");
+    CHECK(text(s.end_of(first), "state") == "finished");
+}
+
+TEST_CASE("a fork does not wait longer than a run may for the code that its kernel runs")
+{
+    settings config = all_programs();
+    config.python_timeout_default = std::chrono::milliseconds(300);
+    client_stage s(config);
+    const auto id = s.create();
+    s.shell_in(id, make_pipe);
+    const auto running =
+        s.as_client("execute_python_code", {{"sandbox_id", id}, {"code", "x = open('go').read()"}, {"stateful", true}});
+    CHECK(text(s.tool("fork_sandbox", {{"sandbox_id", id}}), "error_type") == "Busy");
+    s.shell_in(id, "echo -n in > go");
+    CHECK(text(s.end_of(running), "state") == "finished");
+    CHECK(s.tool("fork_sandbox", {{"sandbox_id", id}}).contains("sandbox_id"));
+}
+
 TEST_CASE("the job that a call has become is ended as any other job is")
 {
     client_stage s;

@@ -74,7 +74,10 @@ awaitable<> outliving_io::log(log_severity level, std::string logger, json::valu
 
 void outliving_io::queued(std::size_t position)
 {
-    if (!job_) call_.queued(position);
+    if (job_)
+        background_->queued(position);
+    else
+        call_.queued(position);
 }
 
 awaitable<> outliving_io::notify(std::string method, json::object params)
