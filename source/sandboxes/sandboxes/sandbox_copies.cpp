@@ -80,12 +80,15 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     auto record = describe(who, wanted);
     record.network = from.network;
     record.labels = from.labels;
+    record.lease = from.lease;
+    if (record.lease.ends != 0) record.lease.ends = record.created + record.lease.length;
     auto disk = reserve(record, from.disk);
     auto counted = being_made_.take(record.owner, 1);
     auto work = copy_into(std::move(record), std::move(counted), from, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
+    leases_.look();
     co_return record;
 }
 
