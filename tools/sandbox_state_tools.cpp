@@ -71,7 +71,7 @@ tool_owner make_fork_sandbox(kernel_manager& kernels, sandbox_manager& sandboxes
                    .description = "Copy a sandbox with files, packages and variables.",
                    .output_schema = schema::output({{"sandbox_id", schema::string("Handle of the new one")},
                                                     {"name", schema::string("Its name")},
-                                                    {"status", schema::one_of("Its state", {"running", "stopped"})},
+                                                    {"status", status_schema()},
                                                     {"forked_from", schema::string("Handle of the old one")},
                                                     {"kernel", kernel_schema()}},
                                                    {"sandbox_id", "name", "status", "forked_from", "kernel"}),

@@ -69,6 +69,10 @@ fields<new_sandbox> create_fields(const image_choice& images, bool with_network,
     field<input> machine{"machine", &input::machine, "Root inside: apt-get, writable /, weaker isolation"};
     machine.listed = with_machines;
     all.push_back(std::move(machine));
+    all.push_back({"user", &input::user, "The name of its account", rule::unlisted, rule::example("user")});
+    all.push_back(lease_field(&input::timeout));
+    all.push_back({"at_timeout", &input::at_timeout, "What becomes of it then", rule::one_of({"pause", "delete"}),
+                   rule::unlisted});
     field<input> labels{"labels", &input::labels, "That its server must have",
                         rule::listed_example{json::array{"gpu=a100"}}};
     labels.schema["items"] = schema::string("name=value");
@@ -89,10 +93,13 @@ json::object create_output(bool with_network)
     auto all = schema::output(
         {{"sandbox_id", schema::string("Handle for the other tools")},
          {"name", schema::string("Its name")},
-         {"status", schema::one_of("Its state", {"running", "stopped"})},
+         {"status", status_schema()},
+         {"expires", schema::string(about_expires)},
+         {"at_timeout", at_timeout_schema()},
          {"image", schema::string("Its image; native: the programs of the server's machine")},
          {"image_digest", schema::string("sha256:… of the image")},
          {"class", schema::one_of("Its isolation", {"strict", "machine"})},
+         {"user", schema::string("The name of its account, where it is not sandbox")},
          {"note", schema::string("What is not as it was asked for")},
          {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
          {"working_dir", schema::string("Working folder inside")},
@@ -175,9 +182,12 @@ json::object list_sandboxes_output()
         schema::object("",
                        {{"sandbox_id", schema::string("")},
                         {"name", schema::string("")},
-                        {"status", schema::one_of("", {"running", "stopped"})},
+                        {"status", status_schema()},
+                        {"expires", schema::string(about_expires)},
+                        {"at_timeout", at_timeout_schema()},
                         {"image", schema::string("")},
                         {"class", schema::one_of("Its isolation", {"strict", "machine"})},
+                        {"user", schema::string("The name of its account")},
                         {"created", schema::string("ISO 8601, UTC")},
                         {"last_used", schema::string("ISO 8601, UTC")},
                         {"disk_bytes", schema::typed("integer", "")},
@@ -279,6 +289,17 @@ field<sandbox_input> sandbox_id_field(std::string_view description)
     return {"sandbox_id", &sandbox_input::sandbox_id, description, rule::header("Sandbox-Id")};
 }
 
+json::object status_schema() { return schema::one_of("Its state", {"running", "stopped", "paused"}); }
+
+json::object at_timeout_schema() { return schema::one_of("What becomes of it then", {"pause", "delete"}); }
+
+void add_lease(json::object& into, const sandbox_record& where)
+{
+    if (where.lease.ends == 0) return;
+    into["expires"] = time_text(where.lease.ends);
+    into["at_timeout"] = where.lease.deletes ? "delete" : "pause";
+}
+
 json::object sandbox_json(const sandbox_record& record)
 {
     json::object shown;
@@ -287,9 +308,11 @@ json::object sandbox_json(const sandbox_record& record)
     shown["status"] = record.status;
     shown["image"] = record.image;
     shown["class"] = record.class_name();
+    if (!record.user.empty()) shown["user"] = record.user;
     shown["created"] = time_text(record.created);
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;
+    add_lease(shown, record);
     if (!record.labels.empty()) shown["labels"] = record.labels;
     if (!record.network.empty()) shown["network"] = network_json(record);
     if (sandbox_network::asks_in(record)) shown["network_asks"] = true;

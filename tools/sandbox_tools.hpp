@@ -24,7 +24,21 @@ fields<Input> with_sandbox(fields<Input> all)
 }
 
 json::object sandbox_json(const sandbox_record& record);
-json::array network_json(const sandbox_record& record);  ///< the hosts that its programs may reach
+
+inline constexpr double longest_lease = 365 * 24 * 3600.0;  // seconds
+
+/// The time for which a sandbox is made.
+template <class Input>
+field<Input> lease_field(std::optional<double> Input::*timeout)
+{
+    return {"timeout", timeout, "Seconds until it is paused", rule::between(1.0, longest_lease)};
+}
+
+inline constexpr std::string_view about_expires = "When its time is over, ISO 8601, UTC";
+json::object at_timeout_schema();
+json::object status_schema();
+void add_lease(json::object& into, const sandbox_record& where);  ///< expires and at_timeout, where it has a lease
+json::array network_json(const sandbox_record& record);           ///< the hosts that its programs may reach
 
 /// Fetches the image first where SANDBOX_IMAGE_PULL lets it be fetched.
 awaitable<sandbox_record> create_with_image(sandbox_manager& sandboxes, tool_context& context, new_sandbox wanted);

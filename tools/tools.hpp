@@ -109,9 +109,8 @@ void add_sandbox_file_tools(tool_registry& registry, const file_access& access, 
 /// fork_sandbox, snapshot_sandbox, restore_sandbox, interrupt_kernel, restart_kernel
 void add_sandbox_state_tools(tool_registry& registry, kernel_manager& kernels, sandbox_manager& sandboxes);
 
-/// Keeps a sandbox outside of this server; empty: there is no such place. Throws sandbox_error.
-using keep_sandbox = std::function<awaitable<>(std::string id)>;
-void add_pause_tools(tool_registry& registry, sandbox_manager& sandboxes, keep_sandbox keep);
+/// pause_sandbox, resume_sandbox
+void add_pause_tools(tool_registry& registry, sandbox_manager& sandboxes);
 
 /// expose_port, list_exposed_ports, unexpose_port
 void add_port_tools(tool_registry& registry, previews& shown, sandbox_manager& sandboxes, const settings& config);

@@ -62,7 +62,7 @@ bool sandbox_vault::is_due(const sandbox_record& record, double now) const
     const double used = at == known_.end() ? -1 : at->second.used;
     const double since = at == known_.end() ? record.created : at->second.taken;
     const auto every = std::chrono::duration<double>(config_.sandbox_snapshot_every).count();
-    return record.last_used > used && (record.status == "stopped" || used < 0 || now - since >= every);
+    return record.last_used > used && (record.status != "running" || used < 0 || now - since >= every);
 }
 
 awaitable<stored_state> sandbox_vault::state_of(std::string id)

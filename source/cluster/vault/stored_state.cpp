@@ -89,7 +89,10 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.labels = text_of(text, "labels");
     about.terms = text_of(text, "terms");
     about.machine = flag_of(text, "machine");
-    about.status = "stopped";
+    about.user = text_of(text, "user");
+    about.status = flag_of(text, "paused") ? "paused" : "stopped";
+    const auto lease = object_of(text, "lease");
+    about.lease = {real_of(lease, "ends"), real_of(lease, "length"), flag_of(lease, "deletes")};
     about.created = real_of(text, "created");
     about.last_used = real_of(text, "last_used");
     about.disk = count_of(text, "disk");
@@ -164,6 +167,10 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     if (!record.about.labels.empty()) text["labels"] = record.about.labels;
     if (!record.about.terms.empty()) text["terms"] = record.about.terms;
     if (record.about.machine) text["machine"] = true;
+    if (!record.about.user.empty()) text["user"] = record.about.user;
+    if (record.about.is_paused()) text["paused"] = true;
+    if (const auto& lease = record.about.lease; lease.ends != 0)
+        text["lease"] = json::object{{"ends", lease.ends}, {"length", lease.length}, {"deletes", lease.deletes}};
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;

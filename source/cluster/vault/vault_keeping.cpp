@@ -251,7 +251,7 @@ std::vector<std::string> sandbox_vault::idle_sandboxes(bool stopped)
 {
     auto all = sandboxes_.store().all();
     std::erase_if(all, [&](const auto& each) {
-        return each.passing || sandboxes_.is_busy(each.id) || (stopped && each.status != "stopped");
+        return each.passing || sandboxes_.is_busy(each.id) || (stopped && each.status == "running");
     });
     std::ranges::sort(all, {}, &sandbox_record::last_used);
     std::vector<std::string> ids;

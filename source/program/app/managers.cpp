@@ -46,11 +46,6 @@ awaitable<> end_command_shell(command_shells& shells, std::string id) { co_await
 
 awaitable<> end_kernel(kernel_manager& kernels, std::string id) { co_await kernels.end(std::move(id)); }
 
-awaitable<> keep_kernel(kernel_manager& kernels, std::string id, std::string why)
-{
-    co_await kernels.keep(std::move(id), std::move(why));
-}
-
 void add_languages(managers& all, const settings& config, const asio::any_io_executor& executor)
 {
     const auto maker = [&runs = *all.sandbox_runs](const language& of, const std::string& program, std::string source) {
@@ -79,7 +74,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
     all.sandboxes->count_idle(
         [&shells = *all.command_shells_](const std::string& id) { return shells.is_idle(id) ? 1u : 0u; });
     all.sandboxes->before_stop([&kernels = *all.kernels](std::string id, std::string why) {
-        return keep_kernel(kernels, std::move(id), std::move(why));
+        return kernels.keep(std::move(id), std::move(why));
     });
     all.shown = std::make_unique<previews>(executor, config, all.backend, *all.sandboxes, *all.pool);
     if (config.jupyter_api)
@@ -87,16 +82,15 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
                                                               *all.sandbox_files_, *all.pool);
     if (!config.snapshot_store.empty())
         all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
-    e2b::e2b_api::keeper keep;
-    if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
+    if (auto* vault = all.vault.get())
+        all.sandboxes->leases().keep_by([vault](std::string id) { return vault->keep(std::move(id)); });
     e2b::e2b_api::parts of_e2b{config,
                                executor,
                                all.backend,
                                *all.sandbox_runs,
                                *all.kernels,
                                *all.shown,
-                               config.memory_limit + config.kernel_memory_limit,
-                               std::move(keep)};
+                               config.memory_limit + config.kernel_memory_limit};
     all.e2b_ = std::make_unique<e2b::e2b_api>(std::move(of_e2b));
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
@@ -139,7 +133,6 @@ awaitable<> managers::start()
     co_await sandboxes->start();
     if (vault) co_await vault->start();
     if (languages) languages->start();
-    if (e2b_) e2b_->start();
 }
 
 awaitable<> managers::stop()
@@ -238,9 +231,7 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
                           config);
     add_sandbox_file_tools(registry, places, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
-    keep_sandbox keep;
-    if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
-    add_pause_tools(registry, *all.sandboxes, std::move(keep));
+    add_pause_tools(registry, *all.sandboxes);
     add_port_tools(registry, *all.shown, *all.sandboxes, config);
     add_shell_tools(registry, *all.shells, *all.sandboxes);
     add_job_tools(registry, *all.jobs);

@@ -12,7 +12,7 @@ namespace {
 
 const std::string all_columns =
     "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels, "
-    "terms, machine "
+    "terms, machine, user, lease_ends, lease_length, lease_deletes "
     "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)
@@ -180,7 +180,10 @@ void sandbox_store::rename(std::string_view id, std::string_view to)
 
 void sandbox_store::touch(std::string_view id, double now)
 {
-    db_.prepare("UPDATE sandboxes SET last_used = ?, status = 'running' WHERE id = ? AND status <> 'deleting'", now, id)
+    db_.prepare(
+           "UPDATE sandboxes SET last_used = ?1, status = 'running', lease_ends = CASE WHEN status = 'paused' AND "
+           "lease_ends > 0 THEN ?1 + lease_length ELSE lease_ends END WHERE id = ?2 AND status <> 'deleting'",
+           now, id)
         .run();
 }
 
@@ -202,6 +205,19 @@ void sandbox_store::set_network(std::string_view id, std::string_view hosts)
 void sandbox_store::set_terms(std::string_view id, std::string_view terms)
 {
     db_.prepare("UPDATE sandboxes SET terms = ? WHERE id = ?", terms, id).run();
+}
+
+void sandbox_store::set_lease(std::string_view id, const sandbox_lease& lease)
+{
+    db_.prepare("UPDATE sandboxes SET lease_ends = ?, lease_length = ?, lease_deletes = ? WHERE id = ?", lease.ends,
+                lease.length, lease.deletes, id)
+        .run();
+}
+
+std::vector<sandbox_record> sandbox_store::with_lease_until(double when)
+{
+    return db_.prepare(sandboxes_where("lease_ends > 0 AND lease_ends <= ? AND status <> 'paused'"), when)
+        .records<sandbox_record>();
 }
 
 void sandbox_store::set_packages(std::string_view id, const std::map<std::string, std::string>& versions)

@@ -13,6 +13,13 @@
 
 namespace cmcp {
 
+/// The time for which a sandbox was made. Times are seconds since 1970.
+struct sandbox_lease {
+    double ends = 0;       ///< 0: it has no end
+    double length = 0;     ///< seconds that it has when the sandbox is resumed
+    bool deletes = false;  ///< at its end the sandbox is deleted instead of paused
+};
+
 /// The record of a sandbox. Times are seconds since 1970.
 struct sandbox_record {
     std::string id;       ///< sbx_<node>_<32 hex>
@@ -20,7 +27,7 @@ struct sandbox_record {
     std::string session;  ///< digest of the session that made it; empty: made without one
     std::string name;     ///< unique among the owner's
     std::string image;
-    std::string status = "running";  ///< running or stopped
+    std::string status = "running";  ///< running, stopped or paused
     double created = 0;
     double last_used = 0;
     std::uint64_t disk = 0;  ///< bytes, as last measured
@@ -30,14 +37,17 @@ struct sandbox_record {
     std::string labels{};    ///< that its server must have, between commas
     std::string terms{};     ///< JSON that E2B's API keeps with it; empty: that has not used it
     bool machine = false;    ///< of class machine: root inside, and a root folder of its own
+    std::string user{};      ///< the name of its account; empty: the usual one
+    sandbox_lease lease{};
 
     bool is_default() const { return !home.empty(); }
+    bool is_paused() const { return status == "paused"; }
     const char* class_name() const { return machine ? "machine" : "strict"; }
 
     auto columns()
     {
         return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
-                        labels, terms, machine);
+                        labels, terms, machine, user, lease.ends, lease.length, lease.deletes);
     }
 };
 
@@ -107,11 +117,14 @@ public:
     std::uint64_t disk(std::string_view owner);       ///< bytes of all sandboxes and snapshots of the owner
 
     void rename(std::string_view id, std::string_view to);  ///< from now on `to` is its handle
-    void touch(std::string_view id, double now);            ///< used now; a stopped sandbox is running again
+    void touch(std::string_view id,
+               double now);  ///< used now; it is running, and the lease of a paused one begins anew
     void set_status(std::string_view id, std::string_view status);
     void set_disk(std::string_view id, std::uint64_t bytes);
     void set_network(std::string_view id, std::string_view hosts);
     void set_terms(std::string_view id, std::string_view terms);
+    void set_lease(std::string_view id, const sandbox_lease& lease);
+    std::vector<sandbox_record> with_lease_until(double when);  ///< that are not paused, and whose lease ends by then
     void set_packages(std::string_view id, const std::map<std::string, std::string>& versions);
     std::map<std::string, std::string> packages(std::string_view id);
 

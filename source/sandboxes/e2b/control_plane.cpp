@@ -1,6 +1,5 @@
 #include "e2b/e2b_api.hpp"
 
-#include "async/pause.hpp"
 #include "config/sandbox_settings.hpp"
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
@@ -29,7 +28,6 @@ constexpr std::size_t longest_body = 256 * 1024;
 constexpr std::size_t most_of_page = 100, most_forks = 100;
 constexpr double usual_lease = 300;                  // seconds
 constexpr double longest_lease = 365 * 24 * 3600.0;  // seconds
-constexpr auto between_touches = 60s;
 
 http_reply json_reply(int status, const json::value& body)
 {
@@ -52,6 +50,9 @@ http_reply no_such_sandbox(std::string_view id)
     return error_reply(
         404, "sandbox \"" + std::string(id.substr(0, 100)) + "\" doesn't exist or you don't have access to it");
 }
+
+// One that nobody used for long, and that was stopped, is there for the next request.
+std::string_view state_of(const sandbox_record& where) { return where.is_paused() ? "paused" : "running"; }
 
 // As E2B's clients tell them apart.
 int status_of(const sandbox_error& refused)
@@ -155,109 +156,27 @@ struct e2b_api::call {
 };
 
 e2b_api::e2b_api(parts of)
-    : of_(std::move(of)),
-      daemons_(of_.executor, of_.cells, of_.runs),
-      code_(of_.kernels, of_.config.sandbox_work_dir),
-      leases_(of_.executor, [this](std::string id) { return end_lease(std::move(id)); }),
-      tasks_(of_.executor)
+    : of_(std::move(of)), daemons_(of_.executor, of_.cells, of_.runs), code_(of_.kernels, of_.config.sandbox_work_dir)
 {
     sandboxes().on_stop([this](std::string id) { return daemons_.end(std::move(id)); });
     sandboxes().count_idle([this](const std::string& id) { return daemons_.lives_in(id) ? 1u : 0u; });
     sandboxes().on_delete([this](const std::string& id) {
-        leases_.forget(id);
         readings_.erase(id);
         code_.forget(id);
     });
 }
 
-void e2b_api::start()
-{
-    for (const auto& each : sandboxes().store().all())
-        if (const auto of = terms_of(each); of && !of->is_snapshot() && !of->paused) leases_.set(each.id, of->ends);
-    leases_.start();
-    tasks_.spawn("use of sandboxes", keep_in_use());
-}
-
-awaitable<> e2b_api::stop()
-{
-    tasks_.cancel_all();
-    co_await tasks_.wait_idle(std::chrono::seconds(5));
-    co_await leases_.stop();
-    co_await daemons_.stop();
-}
+awaitable<> e2b_api::stop() { co_await daemons_.stop(); }
 
 void e2b_api::keep(const sandbox_record& where, const terms& of)
 {
     sandboxes().store().set_terms(where.id, text_of_terms(of));
-    if (of.is_snapshot() || of.paused)
-        leases_.forget(where.id);
-    else
-        leases_.set(where.id, of.ends);
 }
 
-// A sandbox with a lease is in use, whatever its programs do.
-awaitable<> e2b_api::keep_in_use()
+void e2b_api::lease(sandbox_record& where, double ends, double length, bool deletes)
 {
-    for (;;) {
-        co_await pause_for(between_touches);
-        for (const auto& id : daemons_.living())
-            if (leases_.has(id)) sandboxes().store().touch(id, sandbox_manager::now());
-    }
-}
-
-awaitable<> e2b_api::end_lease(std::string id)
-{
-    auto where = sandboxes().store().find_of_any(id);
-    const auto of = where ? terms_of(*where) : std::nullopt;
-    if (!of || of->is_snapshot()) co_return;
-    log::info("lease_ended", {{"sandbox", id}, {"pauses", of->pauses}});
-    caller who;
-    who.principal = where->owner;
-    try {
-        if (of->pauses) {
-            subject at{std::move(*where), *of};
-            co_await pause(std::move(at));
-        } else {
-            co_await sandboxes().remove(who, id);
-        }
-    } catch (const sandbox_error& failure) {
-        log::warning("lease_not_ended", {{"sandbox", id}, {"error", json::string(failure.what())}});
-    }
-}
-
-/// The programs of a sandbox are being ended for as long as this lives.
-struct e2b_api::pausing {
-    pausing(e2b_api& in, std::string id) : in_(in), id_(std::move(id)) { in_.pausing_.insert(id_); }
-    pausing(const pausing&) = delete;
-    pausing& operator=(const pausing&) = delete;
-    ~pausing()
-    {
-        in_.pausing_.erase(id_);
-        in_.pause_ended_.notify();
-    }
-
-private:
-    e2b_api& in_;
-    std::string id_;
-};
-
-awaitable<> e2b_api::pause(subject at)
-{
-    at.of.paused = true;
-    keep(at.where, at.of);
-    caller who;
-    who.principal = at.where.owner;
-    {
-        const pausing ending(*this, at.where.id);
-        co_await sandboxes().end_processes(who, at.where.id);
-    }
-    if (of_.keep) co_await of_.keep(at.where.id);
-}
-
-// What began while programs are being ended would end with them.
-awaitable<> e2b_api::end_of_pause(std::string handle)
-{
-    while (pausing_.contains(handle)) co_await pause_ended_.wait();
+    where.lease = {ends, length, deletes};
+    sandboxes().leases().set(where.id, where.lease);
 }
 
 std::string e2b_api::subject_of(const http_request& request) const
@@ -280,8 +199,6 @@ e2b_api::subject e2b_api::find(const caller& who, const std::string& id)
         of.emplace();
         of->token = random_id();
         of->started = where.created;
-        of->ends = sandbox_manager::now() + usual_lease;
-        of->pauses = true;
     }
     return {std::move(where), std::move(*of)};
 }
@@ -368,16 +285,18 @@ awaitable<http_reply> e2b_api::about_sandbox(call from)
         const auto seconds = from.body.contains("duration") ? static_cast<double>(number_of(from.body, "duration"))
                                                             : lease_in(from.body);
         const auto end = sandbox_manager::now() + seconds;
-        at.of.ends = order == "timeout" ? end : std::max(end, at.of.ends);
+        lease(at.where, order == "timeout" ? end : std::max(end, at.where.lease.ends), seconds, at.where.lease.deletes);
         keep(at.where, at.of);
         reply = nothing();
     } else if (from.is("POST") && (order == "connect" || order == "resume")) {
-        co_await end_of_pause(at.where.id);
+        co_await sandboxes().leases().end_of_pause(at.where.id);
+        at = find(from.who, from.segment(1));
         reply = co_await connect(std::move(from), std::move(at));
     } else if (from.is("POST") && order == "pause") {
         reply = error_reply(409, "The sandbox is paused already.");
-        if (at.of.paused) co_return reply;
-        co_await pause(std::move(at));
+        if (at.where.is_paused()) co_return reply;
+        sandbox_error why("StateError", "The sandbox was paused meanwhile: its processes ended, its files are kept.");
+        co_await sandboxes().leases().pause(std::move(at.where), std::move(why));
         reply = nothing();
     } else if (from.is("POST") && order == "fork") {
         reply = co_await fork(std::move(from), std::move(at));
@@ -416,15 +335,14 @@ awaitable<http_reply> e2b_api::make(call from)
     of.variables = object_of(wish, "envVars");
     of.network = object_of(wish, "network");
     if (wish.contains("allow_internet_access")) of.internet = flag_of(wish, "allow_internet_access");
-    of.pauses = flag_of(wish, "autoPause");
     of.resumes = flag_of(object_of(wish, "autoResume"), "enabled");
     of.secure = !wish.contains("secure") || flag_of(wish, "secure");
     of.is_open = !of.network.contains("allowPublicTraffic") || flag_of(of.network, "allowPublicTraffic");
-    const auto lease = lease_in(wish);
+    const auto seconds = lease_in(wish);
     auto record = co_await make_record(from.who, of, wish);
     of.started = sandbox_manager::now();
-    of.ends = of.started + lease;
     keep(record, of);
+    lease(record, of.started + seconds, seconds, !flag_of(wish, "autoPause"));
     co_return json_reply(201, row_of_new({std::move(record), std::move(of)}));
 }
 
@@ -435,7 +353,7 @@ awaitable<http_reply> e2b_api::list(call from)
     const auto made_from = from.parameter("template"), after = from.parameter("startedAfter");
     const auto wanted = split(states, ',');
     std::erase_if(all, [&](const subject& each) {
-        const std::string_view state = each.of.paused ? "paused" : "running";
+        const std::string_view state = state_of(each.where);
         return each.of.is_snapshot() || (!states.empty() && std::ranges::find(wanted, state) == wanted.end()) ||
                !fits_metadata(each.of, metadata) || (!made_from.empty() && each.of.made_from != made_from) ||
                (!after.empty() && time_text(each.of.started) < after);
@@ -449,12 +367,12 @@ awaitable<http_reply> e2b_api::list(call from)
 
 awaitable<http_reply> e2b_api::connect(call from, subject at)
 {
-    const bool was_paused = at.of.paused;
+    const bool was_paused = at.where.is_paused();
     if (from.segment(2) == "resume" && !was_paused) co_return error_reply(409, "The sandbox is running already.");
-    const auto end = sandbox_manager::now() + lease_in(from.body);
-    at.of.ends = was_paused ? end : std::max(end, at.of.ends);
-    at.of.paused = false;
+    const auto seconds = lease_in(from.body);
+    const auto end = sandbox_manager::now() + seconds;
     const auto used = sandboxes().enter(at.where);
+    lease(at.where, was_paused ? end : std::max(end, at.where.lease.ends), seconds, at.where.lease.deletes);
     keep(at.where, at.of);
     co_return json_reply(was_paused ? 201 : 200, row_of_new(at));
 }
@@ -464,7 +382,7 @@ awaitable<http_reply> e2b_api::fork(call from, subject at)
     const auto count = number_of(from.body, "count", 1);
     if (count < 1 || count > static_cast<std::int64_t>(most_forks))
         throw http_refusal(400, "count is a number from 1 to " + std::to_string(most_forks) + ".");
-    const auto lease = lease_in(from.body);
+    const auto seconds = lease_in(from.body);
     json::array rows;
     for (std::int64_t each = 0; each < count; ++each) {
         silent_io io;
@@ -474,8 +392,8 @@ awaitable<http_reply> e2b_api::fork(call from, subject at)
             subject copied{std::move(copy.where), at.of};
             copied.of.token = random_id();
             copied.of.started = sandbox_manager::now();
-            copied.of.ends = copied.of.started + lease;
             keep(copied.where, copied.of);
+            lease(copied.where, copied.of.started + seconds, seconds, at.where.lease.deletes);
             row["sandbox"] = row_of_new(copied);
         } catch (const sandbox_error& refused) {
             row["error"] = json::object{{"code", status_of(refused)}, {"message", refused.what()}};
@@ -496,6 +414,7 @@ awaitable<http_reply> e2b_api::snapshot(call from, subject at)
     auto copy = co_await sandboxes().fork(from.who, at.where.id, unnamed);
     of.started = sandbox_manager::now();
     keep(copy, of);
+    lease(copy, 0, 0, false);
     json::array names;
     if (!of.name.empty()) names.push_back(json::string(of.name));
     co_return json_reply(201, json::object{{"snapshotID", id_of(copy.id) + ":default"}, {"names", std::move(names)}});
@@ -606,15 +525,17 @@ json::object e2b_api::described(const subject& at) const
     row.erase("trafficAccessToken");
     row["metadata"] = at.of.metadata;
     row["startedAt"] = time_text(at.of.started);
-    row["endAt"] = time_text(at.of.ends);
-    row["state"] = at.of.paused ? "paused" : "running";
+    const auto& ends = at.where.lease.ends;  // one that was made in another way may have none
+    row["endAt"] = time_text(ends != 0 ? ends : sandbox_manager::now() + usual_lease);
+    row["state"] = state_of(at.where);
     row["cpuCount"] = ::sysconf(_SC_NPROCESSORS_ONLN);
     row["memoryMB"] = of_.memory >> 20;
     row["diskSizeMB"] = of_.config.sandbox_disk_quota >> 20;
     row["volumeMounts"] = json::array();
     if (at.of.internet) row["allowInternetAccess"] = *at.of.internet;
     if (!at.of.network.empty()) row["network"] = at.of.network;
-    row["lifecycle"] = json::object{{"onTimeout", at.of.pauses ? "pause" : "kill"}, {"autoResume", at.of.resumes}};
+    row["lifecycle"] =
+        json::object{{"onTimeout", at.where.lease.deletes ? "kill" : "pause"}, {"autoResume", at.of.resumes}};
     return row;
 }
 

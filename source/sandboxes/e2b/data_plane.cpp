@@ -18,6 +18,7 @@ namespace cmcp::e2b {
 namespace {
 
 constexpr std::chrono::seconds patience_for_answer{300};
+constexpr double least_of_resumed = 300;  // seconds
 
 class pass_rules final : public relay_rules {
 public:
@@ -162,18 +163,15 @@ awaitable<> e2b_api::serve_data(exchange& x)
 awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
 {
     http_reply reply = not_reached(shown_id(at.id), 0, "The sandbox was not found");
+    co_await sandboxes().leases().end_of_pause(at.handle);
     auto where = at.handle.empty() ? std::nullopt : sandboxes().store().find_of_any(at.handle);
     auto of = where ? terms_of(*where) : std::nullopt;
     if (!of || of->is_snapshot() || at.port == 0) co_return reply;
     if (auto refused = refuse_stranger(x.request(), at, *of)) co_return std::move(*refused);
-    if (of->paused && !of->resumes) co_return reply;
-    co_await end_of_pause(where->id);
+    if (where->is_paused() && !of->resumes) co_return reply;
     subject to{std::move(*where), std::move(*of)};
-    if (to.of.paused) {
-        to.of.paused = false;
-        to.of.ends = sandbox_manager::now() + 300;
-        keep(to.where, to.of);
-    }
+    if (to.where.is_paused())
+        lease(to.where, sandbox_manager::now() + least_of_resumed, least_of_resumed, to.where.lease.deletes);
     reply = {};
     try {
         const auto wait = co_await sandboxes().limits().begin_call(to.where.owner);

@@ -2,18 +2,15 @@
 
 #include "e2b/daemons.hpp"
 #include "e2b/interpreter.hpp"
-#include "e2b/leases.hpp"
 #include "e2b/terms.hpp"
 #include "http/exchange.hpp"
 #include "kernels/kernel_manager.hpp"
 #include "preview/previews.hpp"
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +27,6 @@ namespace cmcp::e2b {
 /// the constructor must outlive this. Io thread only.
 class e2b_api {
 public:
-    using keeper = std::function<awaitable<>(std::string id)>;  ///< keeps a paused sandbox elsewhere
     struct parts {
         const sandbox_settings& config;
         asio::any_io_executor executor;
@@ -39,11 +35,9 @@ public:
         kernel_manager& kernels;
         previews& ports;
         std::uint64_t memory;  ///< that a sandbox may take, bytes
-        keeper keep;           ///< empty: nowhere
     };
     explicit e2b_api(parts of);
 
-    void start();  ///< looks after leases from now on
     awaitable<> stop();
 
     /// A request of the control plane.
@@ -59,7 +53,6 @@ public:
 private:
     struct call;
     struct place;  // a port of a sandbox
-    struct pausing;
     struct subject {
         sandbox_record where;
         terms of;
@@ -84,8 +77,7 @@ private:
     std::vector<subject> all_of(const caller& who);
     std::optional<subject> find_snapshot(const caller& who, std::string_view name);
     void keep(const sandbox_record& where, const terms& of);
-    awaitable<> pause(subject at);
-    awaitable<> end_of_pause(std::string handle);
+    void lease(sandbox_record& where, double ends, double length, bool deletes);
     json::object row_of_new(const subject& at) const;
     json::object described(const subject& at) const;
     json::object metric(const subject& at, const sandbox::cell_state& live);
@@ -95,9 +87,6 @@ private:
     std::optional<http_reply> refuse_stranger(const http_request& request, const place& at, const terms& of) const;
     awaitable<http_reply> pass(exchange& x, place at, subject to);
 
-    awaitable<> keep_in_use();
-    awaitable<> end_lease(std::string id);
-
     parts of_;
     daemons daemons_;
     interpreter code_;
@@ -106,10 +95,6 @@ private:
         double at = 0;
     };
     std::map<std::string, reading> readings_;
-    std::set<std::string> pausing_;  // their programs are being ended
-    event pause_ended_;
-    leases leases_;
-    task_group tasks_;
 };
 
 /// Both planes. It must outlive the routes.

@@ -34,10 +34,7 @@ std::optional<terms> terms_of(const sandbox_record& record)
     of.network = object_of(all, "network");
     if (all.contains("internet")) of.internet = flag_of(all, "internet");
     of.started = seconds_in(all, "started");
-    of.ends = seconds_in(all, "ends");
-    of.pauses = flag_of(all, "pauses");
     of.resumes = flag_of(all, "resumes");
-    of.paused = flag_of(all, "paused");
     of.secure = !flag_of(all, "insecure");
     of.is_open = !flag_of(all, "closed");
     of.of = text_of(all, "of");
@@ -47,20 +44,10 @@ std::optional<terms> terms_of(const sandbox_record& record)
 
 std::string text_of_terms(const terms& all)
 {
-    json::object text{{"template", all.made_from},
-                      {"token", all.token},
-                      {"metadata", all.metadata},
-                      {"variables", all.variables},
-                      {"network", all.network},
-                      {"started", all.started},
-                      {"ends", all.ends},
-                      {"pauses", all.pauses},
-                      {"resumes", all.resumes},
-                      {"paused", all.paused},
-                      {"insecure", !all.secure},
-                      {"closed", !all.is_open},
-                      {"of", all.of},
-                      {"name", all.name}};
+    json::object text{
+        {"template", all.made_from}, {"token", all.token},     {"metadata", all.metadata}, {"variables", all.variables},
+        {"network", all.network},    {"started", all.started}, {"resumes", all.resumes},   {"insecure", !all.secure},
+        {"closed", !all.is_open},    {"of", all.of},           {"name", all.name}};
     if (all.internet) text["internet"] = *all.internet;
     return jsonrpc::write_json(text);
 }

@@ -19,14 +19,12 @@ struct terms {
     json::object variables;  ///< of all its programs
     json::object network;    ///< as the client has said it
     std::optional<bool> internet;
-    double started = 0, ends = 0;  ///< seconds since 1970
-    bool pauses = false;           ///< at its end, in place of being deleted
-    bool resumes = false;          ///< when a request comes
-    bool paused = false;
-    bool secure = true;   ///< the data plane asks for the token
-    bool is_open = true;  ///< whoever knows its id reaches its ports
-    std::string of;       ///< a snapshot: the sandbox that it was taken from; empty: it is none
-    std::string name;     ///< of a snapshot; may be empty
+    double started = 0;    ///< seconds since 1970
+    bool resumes = false;  ///< when a request comes
+    bool secure = true;    ///< the data plane asks for the token
+    bool is_open = true;   ///< whoever knows its id reaches its ports
+    std::string of;        ///< a snapshot: the sandbox that it was taken from; empty: it is none
+    std::string name;      ///< of a snapshot; may be empty
 
     bool is_snapshot() const { return !of.empty(); }
 };

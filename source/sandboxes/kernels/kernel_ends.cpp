@@ -109,6 +109,11 @@ std::string kernel_manager::loss_before(kernel& one, const json::object& earlier
     return why + ". It was started anew: " + fate + ".";
 }
 
+std::string kernel_manager::of_kernel(const kernel& one)
+{
+    return one.name.empty() ? " of the kernel" : " of the kernel " + one.name;
+}
+
 std::uint64_t kernel_manager::room_for_state(const std::string& owner) const
 {
     const auto most = runs_.sandboxes().limits().of(owner).disk;
@@ -116,7 +121,7 @@ std::uint64_t kernel_manager::room_for_state(const std::string& owner) const
     return std::min({config_.kernel_memory_limit, config_.file_size_limit, most - used});
 }
 
-awaitable<> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string why)
+awaitable<std::string> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string why)
 {
     one->why_ended = std::move(why);
     const auto meanwhile = std::make_shared<turn>(one);  // a call waits, and starts the next kernel
@@ -126,19 +131,33 @@ awaitable<> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string 
     where.id = one->id;
     where.owner = one->owner;
     runs_.sandboxes().measure_soon(where);
+    if (!answer.ok) co_return "all variables" + of_kernel(*one);
+    const auto* list = answer.state.if_contains("left_out");
+    const auto left_out = list && list->is_array() ? names_left_out(list->get_array()) : std::string();
+    co_return left_out.empty() ? left_out : "variables" + of_kernel(*one) + ": " + left_out;
 }
 
-awaitable<> kernel_manager::keep(std::string id, std::string why)
+awaitable<std::string> kernel_manager::keep(std::string id, std::string why)
 {
-    for (const auto& one : all_of(id)) co_await keep_one(one, why);
+    std::string lost;
+    for (const auto& one : all_of(id)) {
+        const auto unkept = co_await keep_one(one, why);
+        if (!unkept.empty()) lost += (lost.empty() ? "" : "; ") + unkept;
+    }
+    co_return lost;
 }
 
-awaitable<> kernel_manager::keep_one(std::shared_ptr<kernel> one, std::string why)
+awaitable<std::string> kernel_manager::keep_one(std::shared_ptr<kernel> one, std::string why)
 {
-    if (!one->lives()) co_return;
+    std::string lost;
+    if (!one->lives()) co_return lost;
     one->returns = true;
     one->why_ended = why;
-    if (one->line.empty()) co_await keep_state(one, std::move(why));
+    if (one->line.empty())
+        lost = co_await keep_state(one, std::move(why));
+    else
+        lost = "all variables" + of_kernel(*one) + ", which ran code";
+    co_return lost;
 }
 
 // The copy has the variables. Here they would be stale by the time that a later kernel found them.
@@ -228,13 +247,17 @@ awaitable<bool> kernel_manager::restart(sandbox_record where, bool keep_variable
     co_return was_running;
 }
 
+awaitable<> kernel_manager::keep_at_end(std::shared_ptr<kernel> one)
+{
+    co_await keep_state(std::move(one), "The server was stopped");
+}
+
 awaitable<> kernel_manager::stop()
 {
     const auto all = std::exchange(kernels_, {});
     task_group keeping(executor_);
     for (const auto& [key, one] : all)
-        if (one->lives() && one->line.empty() && one->name.empty())
-            keeping.spawn("keep kernel", keep_state(one, "The server was stopped"));
+        if (one->lives() && one->line.empty() && one->name.empty()) keeping.spawn("keep kernel", keep_at_end(one));
     co_await keeping.wait_idle(keeping_limit);
     for (const auto& [key, one] : all)
         if (one->lives()) co_await one->process->finish();

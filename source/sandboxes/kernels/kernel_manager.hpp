@@ -81,8 +81,8 @@ public:
 
     /// Before all kernels of a sandbox end for now: where one runs nothing, its variables are written to the sandbox,
     /// and are back in the kernel that starts next. `why`: a sentence without its stop, for the result that finds it
-    /// started anew.
-    awaitable<> keep(std::string id, std::string why);
+    /// started anew. Gives what was not written, a phrase; empty: nothing.
+    awaitable<std::string> keep(std::string id, std::string why);
     awaitable<> end(std::string id);  ///< all kernels of a sandbox
 
     /// A copy of the workspace for a backup (sandbox_manager::copy_aside), in which the variables of kernels are kept
@@ -110,10 +110,12 @@ private:
     awaitable<> wait_in_line(std::shared_ptr<turn> mine, request_io& io, run_options& options);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static std::string loss_before(kernel& one, const json::object& earlier);
+    static std::string of_kernel(const kernel& one);  // words
     std::uint64_t room_for_state(const std::string& owner) const;
     static void forget_kept(const std::filesystem::path& workspace, const std::vector<std::string>& folders);
-    awaitable<> keep_state(std::shared_ptr<kernel> one, std::string why);
-    awaitable<> keep_one(std::shared_ptr<kernel> one, std::string why);
+    awaitable<std::string> keep_state(std::shared_ptr<kernel> one, std::string why);
+    awaitable<> keep_at_end(std::shared_ptr<kernel> one);
+    awaitable<std::string> keep_one(std::shared_ptr<kernel> one, std::string why);
     awaitable<> end_one(std::shared_ptr<kernel> one);
     static awaitable<> tell_caller(request_io& io, log_severity level, std::string sentence);
     std::size_t count(const std::string* owner) const;  // that live; null: of all callers

@@ -54,4 +54,4 @@ def keep(message):
     except BaseException:
         os.unlink(place)
         raise
-    return {'variables': len(variables), 'bytes': sink.size}
+    return {'variables': len(variables), 'bytes': sink.size, 'left_out': about['problems']}

@@ -193,6 +193,7 @@ awaitable<> previews::serve_link(exchange& x, preview_request wanted, port_link 
     }
     std::string problem;
     try {
+        co_await sandboxes_.leases().end_of_pause(link.sandbox);
         auto where = sandboxes_.store().find(link.owner, link.sandbox);
         if (!where) throw sandbox_error("NotFound", link_ended);
         auto connection = sandboxes_.enter(*where);

@@ -80,7 +80,7 @@ std::string sandbox_cells::loss(const sandbox_record& where, const sandbox::run_
     std::uint64_t& last = last_[where.id];
     const bool is_another = last != 0 && end.cell > last;
     last = std::max(last, end.cell);
-    if (where.status == "stopped") return "The sandbox had been stopped" + gone;
+    if (where.status != "running") return "The sandbox had been " + where.status + gone;
     return is_another ? "The processes of the sandbox had ended since the last run" + gone : "";
 }
 

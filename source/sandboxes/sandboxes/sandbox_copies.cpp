@@ -74,17 +74,21 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto busy = enter(from);
     new_sandbox wanted{std::move(name), from.image};
     wanted.machine = from.machine;
+    wanted.user = from.user;
     std::shared_ptr<void> turn;
     if (before_making_) turn = co_await before_making_(who.principal, wanted.name);
     auto record = describe(who, wanted);
     record.network = from.network;
     record.labels = from.labels;
+    record.lease = from.lease;
+    if (record.lease.ends != 0) record.lease.ends = record.created + record.lease.length;
     auto disk = reserve(record, from.disk);
     auto counted = being_made_.take(record.owner, 1);
     auto work = copy_into(std::move(record), std::move(counted), from, std::move(disk));
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
+    leases_.look();
     co_return record;
 }
 

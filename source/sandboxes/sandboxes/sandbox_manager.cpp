@@ -6,6 +6,7 @@
 #include "http/signed_link.hpp"
 #include "log/log.hpp"
 #include "sandboxes/place_memory.hpp"
+#include "text/account_name.hpp"
 #include "text/encodings.hpp"
 #include "text/time_text.hpp"
 #include "text/words.hpp"
@@ -80,7 +81,8 @@ sandbox_manager::sandbox_manager(const settings& config, asio::any_io_executor e
       images_(config),
       fetches_(config, executor, images_, image_fetcher_program(config)),
       memory_of_a_caller_(share_of_a_caller(config)),
-      tasks_(executor)
+      tasks_(executor),
+      leases_(executor, *this)
 {
     tools_.lead_out_by([this](const std::string& id) { return network_.way_out_of(id); });
     if (folder.alone()) reconcile();
@@ -127,6 +129,14 @@ void sandbox_manager::check_name(std::string_view name)
     throw sandbox_error("InvalidArgument",
                         "name must have 1 to 64 letters, digits, '.', '_', '-' or spaces, begin with a letter or "
                         "digit, and not look like a handle.");
+}
+
+void sandbox_manager::check_user(std::string_view name)
+{
+    if (name.empty() || is_account_name(name)) return;
+    throw sandbox_error("InvalidArgument",
+                        "user is the name of an account: 1 to 32 lower-case letters, digits, '_' or '-', a letter or "
+                        "'_' first, and none that systems have for themselves, as root.");
 }
 
 void sandbox_manager::warn_of_default_image() const
@@ -191,9 +201,13 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.network = network_.hosts_of(who, wanted.network);
     record.labels = check_labels(wanted.labels);
     record.machine = wanted.machine;
+    check_user(wanted.user);
+    if (wanted.user != usual_account) record.user = wanted.user;
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();
+    if (wanted.timeout)
+        record.lease = {record.created + *wanted.timeout, *wanted.timeout, wanted.at_timeout == "delete"};
     if (store_.count(record.owner) + being_made_.of(record.owner) >= limits_.of(record.owner).sandboxes)
         throw sandbox_error("QuotaExceeded", "There are as many sandboxes as " +
                                                  limits_.refusal_in_words(record.owner, &principal_limits::sandboxes) +
@@ -254,6 +268,7 @@ awaitable<sandbox_record> sandbox_manager::create(caller who, new_sandbox wanted
     record = co_await uncancelled(std::move(work));
     log::info("sandbox_created",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"image", record.image}});
+    if (record.lease.ends != 0) leases_.look();
     co_return record;
 }
 
@@ -319,7 +334,10 @@ awaitable<sandbox_record> sandbox_manager::use(caller who, std::string id_or_nam
             co_await pool_.run(record->owner, std::move(work));
         }
     }
-    co_return find(who, id_or_name);
+    auto record = find(who, id_or_name);
+    co_await leases_.end_of_pause(record.id);
+    record = find(who, record.id);
+    co_return record;
 }
 
 std::optional<sandbox_record> sandbox_manager::existing_default(const caller& who)
@@ -399,6 +417,7 @@ std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_
 {
     auto entry = activities_.begin(where.id);
     store_.touch(where.id, now());
+    if (where.is_paused()) leases_.look();
     return entry;
 }
 

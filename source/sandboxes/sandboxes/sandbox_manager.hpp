@@ -13,6 +13,7 @@
 #include "sandboxes/image_fetches.hpp"
 #include "sandboxes/sandbox_activities.hpp"
 #include "sandboxes/sandbox_cells.hpp"
+#include "sandboxes/sandbox_leases.hpp"
 #include "sandboxes/sandbox_paths.hpp"
 #include "sandboxes/tool_rights.hpp"
 #include "store/record_folder.hpp"
@@ -43,7 +44,10 @@ struct new_sandbox {
     bool passing = false;                   ///< ends with the session of its caller, where that ends
     std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
     bool machine = false;                   ///< of class machine
+    std::string user{};                     ///< the name of its account; empty: the usual one
     std::vector<std::string> labels{};      ///< that its server must have: "gpu=a100"
+    std::optional<double> timeout{};        ///< seconds of its lease; nothing: it has none
+    std::string at_timeout = "pause";       ///< or "delete"
 };
 
 /// The life of sandboxes: made, found by their owner and nobody else, kept over restarts, stopped when idle, deleted.
@@ -147,8 +151,12 @@ public:
     /// Called when a sandbox stops being used or is deleted, before its cell ends: kernels end with it.
     void on_stop(std::function<awaitable<>(std::string id)> ends) { stops_.push_back(std::move(ends)); }
 
-    /// Called before what goes on in a sandbox ends for now, with a sentence without its stop that says why.
-    void before_stop(std::function<awaitable<>(std::string id, std::string why)> keeps)
+    /// For sandbox_leases: as end_processes(), and the sandbox is paused. Gives what could not be kept, a phrase each.
+    awaitable<std::vector<std::string>> end_for_pause(sandbox_record of, sandbox_error why);
+
+    /// Called before what goes on in a sandbox ends for now, with a sentence without its stop that says why. Gives what
+    /// could not be kept, a phrase; empty: nothing.
+    void before_stop(std::function<awaitable<std::string>(std::string id, std::string why)> keeps)
     {
         keeps_.push_back(std::move(keeps));
     }
@@ -203,6 +211,7 @@ public:
     const sandbox_paths& places() const { return places_; }
     const handle_maker& handles() const { return handles_; }
     sandbox_cells& cells() { return cells_; }
+    sandbox_leases& leases() { return leases_; }
     sandbox_network& network() { return network_; }
     tool_rights& tools() { return tools_; }
     bool offers_network() const { return network_.offered(); }
@@ -240,6 +249,7 @@ private:
 
     void check_class(const caller& who, const new_sandbox& wanted);
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
+    static void check_user(std::string_view name);  // the same
     void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record record, reservations::share counted);
@@ -263,8 +273,9 @@ private:
     std::optional<sandbox_record> longest_unused(const std::map<std::string, sandbox::cell_state>& live,
                                                  const sandbox::cell_name& name, bool own_alone);
     std::uint64_t memory_held(const std::map<std::string, sandbox::cell_state>& live, const std::string& owner);
-    awaitable<> keep_all(std::string id, std::string why);
-    awaitable<> stop_now(sandbox_record stopped, sandbox_error why);
+    std::size_t idle_in(const std::string& id) const;  // processes that only wait for the next call
+    awaitable<std::vector<std::string>> keep_all(std::string id, std::string why);
+    awaitable<std::vector<std::string>> stop_now(sandbox_record stopped, sandbox_error why, const char* status);
     awaitable<> end_with_session(sandbox_record left);
     awaitable<> measure(sandbox_record of);
     awaitable<> look_for_packages(sandbox_record of);
@@ -291,7 +302,7 @@ private:
     std::vector<std::function<void(const std::string&)>> deleted_;
     std::function<awaitable<>(std::string)> bring_default_{};
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
-    std::vector<std::function<awaitable<>(std::string, std::string)>> keeps_;
+    std::vector<std::function<awaitable<std::string>(std::string, std::string)>> keeps_;
     std::vector<std::function<std::size_t(const std::string&)>> idle_;
     struct cell_start {
         std::string owner;
@@ -308,6 +319,7 @@ private:
     std::function<void(const label_map&)> has_labels_;  // null: this server is alone
     std::shared_ptr<measurements> measuring_ = std::make_shared<measurements>();
     task_group tasks_;
+    sandbox_leases leases_;
 };
 
 }  // namespace cmcp

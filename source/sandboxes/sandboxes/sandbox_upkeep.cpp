@@ -64,7 +64,7 @@ void sandbox_manager::reconcile()
             places_.remove(places_.folder(each.id) / "restored");
             if (places_.end_marked_installs(each))
                 store_.set_packages(each.id, installed_packages(places_.files(each)));
-            store_.set_status(each.id, "stopped");  // its runs ended with their server
+            if (!each.is_paused()) store_.set_status(each.id, "stopped");  // its runs ended with their server
             continue;
         }
         log::warning("sandbox_lost", {{"sandbox", each.id}, {"reason", "its folder is gone"}});
@@ -117,11 +117,13 @@ awaitable<> sandbox_manager::start()
 {
     warn_of_default_image();
     tasks_.spawn("look after sandboxes", look_after());
+    leases_.start();
     co_return;
 }
 
 awaitable<> sandbox_manager::stop()
 {
+    co_await leases_.stop();
     co_await fetches_.stop();
     network_.stop();
     tasks_.cancel_all();
@@ -148,8 +150,22 @@ awaitable<> sandbox_manager::end_processes(caller who, std::string id_or_name)
 
 awaitable<> sandbox_manager::end_processes(sandbox_record of, sandbox_error why)
 {
-    auto work = stop_now(std::move(of), std::move(why));
+    auto work = stop_now(std::move(of), std::move(why), "stopped");
     co_await uncancelled(std::move(work));
+}
+
+awaitable<std::vector<std::string>> sandbox_manager::end_for_pause(sandbox_record of, sandbox_error why)
+{
+    std::vector<std::string> lost;
+    const auto live = co_await cells_.now();
+    if (const auto cell = live.find(of.id); cell != live.end()) {
+        const auto programs = cell->second.processes - std::min<std::uint64_t>(cell->second.processes, idle_in(of.id));
+        if (programs != 0) lost.push_back(std::to_string(programs) + (programs == 1 ? " process" : " processes"));
+        lost.emplace_back("/tmp");
+    }
+    auto unkept = co_await stop_now(std::move(of), std::move(why), "paused");
+    for (auto& each : unkept) lost.push_back(std::move(each));
+    co_return lost;
 }
 
 // Doors are made with a cell, so one that is to have others ends.
@@ -169,23 +185,30 @@ awaitable<bool> sandbox_manager::set_network(caller who, std::string id_or_name,
     co_return true;
 }
 
-awaitable<> sandbox_manager::keep_all(std::string id, std::string why)
+awaitable<std::vector<std::string>> sandbox_manager::keep_all(std::string id, std::string why)
 {
-    for (const auto& keep : keeps_) co_await keep(id, why);
+    std::vector<std::string> lost;
+    for (const auto& keep : keeps_) {
+        auto unkept = co_await keep(id, why);
+        if (!unkept.empty()) lost.push_back(std::move(unkept));
+    }
+    co_return lost;
 }
 
 // The cell ends first, because shells and kernels that are asked to end take their time.
-awaitable<> sandbox_manager::stop_now(sandbox_record stopped, sandbox_error why)
+awaitable<std::vector<std::string>> sandbox_manager::stop_now(sandbox_record stopped, sandbox_error why,
+                                                              const char* status)
 {
     store_.touch(stopped.id, now());  // its processes may have written until now
-    co_await keep_all(stopped.id, "The sandbox was stopped");
+    auto unkept = co_await keep_all(stopped.id, std::string("The sandbox was ") + status);
     const activities_reopened at_end{activities_, stopped.id};
     activities_.cancel_all(stopped.id, why);
     co_await cells_.end(stopped);
     co_await activities_.end_all(stopped.id);
-    store_.set_status(stopped.id, "stopped");
-    log::info("sandbox_stopped", {{"sandbox", stopped.id}});
+    store_.set_status(stopped.id, status);
+    log::info("sandbox_stopped", {{"sandbox", stopped.id}, {"status", status}});
     co_await stop_all(std::move(stopped));
+    co_return unkept;
 }
 
 awaitable<> sandbox_manager::give_up(sandbox_record lost)
@@ -203,10 +226,17 @@ awaitable<> sandbox_manager::give_up(sandbox_record lost)
 awaitable<> sandbox_manager::end_everything(sandbox_error why)
 {
     for (const auto& each : store_.all())
-        if (each.status == "running") co_await stop_now(each, why);
+        if (each.status == "running") co_await stop_now(each, why, "stopped");
 }
 
 void sandbox_manager::hold_everything(bool on) { cells_.hold(on); }
+
+std::size_t sandbox_manager::idle_in(const std::string& id) const
+{
+    std::size_t idle = 0;
+    for (const auto& of : idle_) idle += of(id);
+    return idle;
+}
 
 // Of the caller's own sandboxes in which nothing runs but what waits for a call; where the caller has not used up their
 // share, also of a caller who has more of them.
@@ -224,9 +254,7 @@ std::optional<sandbox_record> sandbox_manager::longest_unused(const std::map<std
         const bool is_own = state.name.principal == name.principal;
         if (id == name.cell || activities_.busy(id) || giving_way_.contains(id)) continue;
         if (!is_own && (own_alone || own_share_is_used || count(state.name.principal) <= own + 1)) continue;
-        std::size_t idle = 0;
-        for (const auto& of : idle_) idle += of(id);
-        if (state.processes > idle) continue;
+        if (state.processes > idle_in(id)) continue;
         auto record = store_.find_of_any(id);
         const auto rank = [&](const sandbox_record& of) { return std::pair(of.owner != name.principal, of.last_used); };
         if (record && (!best || rank(*record) < rank(*best))) best = std::move(record);
@@ -308,7 +336,7 @@ awaitable<> sandbox_manager::sweep(double at)
     const auto at_work = co_await cells_.at_work();
     for (const auto& id : at_work) store_.touch(id, at);
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_idle_timeout), "running")) {
-        if (activities_.busy(each.id)) continue;
+        if (activities_.busy(each.id) || each.lease.ends > at) continue;
         co_await keep_all(each.id, "The sandbox was stopped because nobody used it");
         if (activities_.busy(each.id)) continue;
         store_.set_status(each.id, "stopped");
@@ -316,7 +344,8 @@ awaitable<> sandbox_manager::sweep(double at)
     }
     for (const auto& each : store_.used_before(at - seconds(config_.sandbox_ttl), "")) {
         if (each.is_default() && !sandbox_homes::is_of_session(each.home)) continue;
-        if (kept_(each) || activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
+        const bool is_leased = each.lease.ends > at && !each.is_paused();
+        if (is_leased || kept_(each) || activities_.busy(each.id) || !store_.begin_delete(each.id)) continue;
         log::info("sandbox_expired", {{"sandbox", each.id}});
         co_await destroy(each);
     }

@@ -100,6 +100,19 @@ TEST_CASE("a manifest has the record of its sandbox, with packages and snapshots
     CHECK(snapshots_in(again).at(snapshot).bytes == 2000);
 }
 
+TEST_CASE("a paused sandbox is paused at the server that takes it over, and its lease and account are the same")
+{
+    auto paused = some_record();
+    paused.about.status = "paused";
+    paused.about.machine = true;
+    paused.about.user = "ann-1";
+    paused.about.lease = {2000.5, 60, true};
+    const auto manifest = manifest_of(paused, some_state(), "n1");
+    const auto about = record_in(snapshots::from_text(snapshots::to_text(manifest))).about;
+    CHECK((about.is_paused() && about.machine && about.user == "ann-1"));
+    CHECK((about.lease.ends == 2000.5 && about.lease.length == 60 && about.lease.deletes));
+}
+
 TEST_CASE("what an owner has released is not released by the next one, which has not kept anything yet")
 {
     const auto manifest = manifest_of(some_record(), some_state(), "n1");

@@ -19,6 +19,20 @@ TEST_CASE("a fork has the files of the first and nothing else in common with it"
     CHECK(text(s.shell_in(first, "cat d/a"), "stdout") == "1\n");
 }
 
+TEST_CASE("a sandbox's account has the name that was asked for, and so has its fork")
+{
+    sandbox_stage s;
+    const auto answer = s.tool("create_sandbox", {{"user", "ann-1"}});
+    CHECK(text(answer, "user") == "ann-1");
+    const auto fork = text(s.tool("fork_sandbox", {{"sandbox_id", text(answer, "sandbox_id")}}), "sandbox_id");
+    CHECK(text(s.shell_in(fork, "id -un"), "stdout") == "ann-1\n");
+    CHECK(text(s.shell_in(s.create(), "id -un"), "stdout") == "sandbox\n");
+    for (const char* name : {"root", "Ann", "ann:0", "1", ""}) {
+        INFO(name);
+        CHECK(s.tool("create_sandbox", {{"user", name}}).contains("error") == (*name != '\0'));
+    }
+}
+
 TEST_CASE("a snapshot is a state to go back to")
 {
     sandbox_stage s;
@@ -44,12 +58,68 @@ TEST_CASE("a paused sandbox has its files and variables when it is used again")
     s.shell_in(id, "echo 1 > a");
     s.tool("execute_python_code", {{"sandbox_id", id}, {"code", "x = 41"}, {"stateful", true}});
     const auto paused = s.tool("pause_sandbox", {{"sandbox_id", id}});
-    CHECK(text(paused, "status") == "stopped");
+    CHECK(text(paused, "status") == "paused");
     CHECK(paused.at("kept_elsewhere") == false);
+    CHECK(strings(paused, "not_kept") == std::vector<std::string>{"/tmp"});
+    CHECK(text(s.tool("pause_sandbox", {{"sandbox_id", id}}), "status") == "paused");
     CHECK(text(s.tool("resume_sandbox", {{"sandbox_id", id}}), "status") == "running");
     const auto after = s.tool("execute_python_code",
                               {{"sandbox_id", id}, {"code", "print(x + 1, open('a').read())"}, {"stateful", true}});
     CHECK(text(after, "stdout") == "42 1\n\n");
+}
+
+TEST_CASE("what a paused sandbox does not keep is named")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    s.shell_in(id, "nohup sleep 1000 > /dev/null 2>&1 &");
+    s.tool("execute_python_code", {{"sandbox_id", id}, {"code", "x = 41; f = open('a', 'w')"}, {"stateful", true}});
+    const auto lost = strings(s.tool("pause_sandbox", {{"sandbox_id", id}}), "not_kept");
+    REQUIRE(lost.size() == 3);
+    CHECK(lost[0] == "1 process");
+    CHECK(lost[1] == "/tmp");
+    CHECK(lost[2].find("variables of the kernel: f (") == 0);
+    const auto after = s.shell_in(id, "pgrep sleep || echo none");
+    CHECK(text(after, "stdout") == "none\n");
+    CHECK(text(after, "note").find("had been paused") != std::string::npos);
+}
+
+TEST_CASE("a sandbox whose time is over is paused, and its next call resumes it with as much time")
+{
+    sandbox_stage s;
+    const auto status = [&](const std::string& id) { return s.all->sandboxes->store().find_of_any(id)->status; };
+    s.all->sandboxes->leases().start();
+    const auto answer = s.tool("create_sandbox", {{"timeout", 1}});
+    const auto id = text(answer, "sandbox_id");
+    CHECK(text(answer, "at_timeout") == "pause");
+    s.shell_in(id, "echo 1 > a");
+    std::string error;
+    asio::co_spawn(s.io, s.start("execute_terminal_command", {{"sandbox_id", id}, {"command", "sleep 1000"}}),
+                   [&](const std::exception_ptr&, const tool_result& end) { error = text(end.structured, "error"); });
+    s.run_until([&] { return status(id) == "paused" && !error.empty(); });
+    CHECK(error.find("it was paused") != std::string::npos);
+    CHECK(text(s.tool("resume_sandbox", {{"sandbox_id", id}, {"timeout", 1000}}), "status") == "running");
+    CHECK(text(s.shell_in(id, "cat a"), "stdout") == "1\n");
+    const auto ends = s.all->sandboxes->store().find_of_any(id)->lease.ends;
+    CHECK(ends > sandbox_manager::now() + 900);
+    s.tool("pause_sandbox", {{"sandbox_id", id}});
+    s.shell_in(id, "true");
+    CHECK(s.all->sandboxes->store().find_of_any(id)->lease.ends > ends);
+    run_coroutine(s.io, s.all->sandboxes->sweep(ends - 1));
+    CHECK(status(id) == "running");
+}
+
+TEST_CASE("a sandbox that is to be deleted when its time is over is, and a fork has a time of its own")
+{
+    sandbox_stage s;
+    s.all->sandboxes->leases().start();
+    const auto id = text(s.tool("create_sandbox", {{"timeout", 2}, {"at_timeout", "delete"}}), "sandbox_id");
+    const auto fork = s.tool("fork_sandbox", {{"sandbox_id", id}});
+    CHECK(text(fork, "at_timeout") == "delete");
+    auto& store = s.all->sandboxes->store();
+    CHECK(store.find_of_any(text(fork, "sandbox_id"))->lease.ends > store.find_of_any(id)->lease.ends);
+    s.run_until([&] { return s.all->sandboxes->list({}).empty(); });
+    CHECK(text(s.shell_in(id, "true"), "error_type") == "NotFound");
 }
 
 TEST_CASE("the quotas of number and disk name their setting and what takes the place")
