@@ -69,6 +69,7 @@ fields<new_sandbox> create_fields(const image_choice& images, bool with_network,
     field<input> machine{"machine", &input::machine, "Root inside: apt-get, writable /, weaker isolation"};
     machine.listed = with_machines;
     all.push_back(std::move(machine));
+    all.push_back({"user", &input::user, "The name of its account", rule::unlisted, rule::example("user")});
     field<input> labels{"labels", &input::labels, "That its server must have",
                         rule::listed_example{json::array{"gpu=a100"}}};
     labels.schema["items"] = schema::string("name=value");
@@ -93,6 +94,7 @@ json::object create_output(bool with_network)
          {"image", schema::string("Its image; native: the programs of the server's machine")},
          {"image_digest", schema::string("sha256:… of the image")},
          {"class", schema::one_of("Its isolation", {"strict", "machine"})},
+         {"user", schema::string("The name of its account, where it is not sandbox")},
          {"note", schema::string("What is not as it was asked for")},
          {"network", schema::array("Hosts that its programs may reach", schema::string(""))},
          {"working_dir", schema::string("Working folder inside")},
@@ -178,6 +180,7 @@ json::object list_sandboxes_output()
                         {"status", schema::one_of("", {"running", "stopped"})},
                         {"image", schema::string("")},
                         {"class", schema::one_of("Its isolation", {"strict", "machine"})},
+                        {"user", schema::string("The name of its account")},
                         {"created", schema::string("ISO 8601, UTC")},
                         {"last_used", schema::string("ISO 8601, UTC")},
                         {"disk_bytes", schema::typed("integer", "")},
@@ -287,6 +290,7 @@ json::object sandbox_json(const sandbox_record& record)
     shown["status"] = record.status;
     shown["image"] = record.image;
     shown["class"] = record.class_name();
+    if (!record.user.empty()) shown["user"] = record.user;
     shown["created"] = time_text(record.created);
     shown["last_used"] = time_text(record.last_used);
     shown["disk_bytes"] = record.disk;

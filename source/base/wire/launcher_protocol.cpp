@@ -35,7 +35,8 @@ void fields(Wire& wire, wired<Wire, run_request>& request)
     wire(request.image, request.cell, request.shape, request.principal, request.result_channel, request.prepared,
          request.data_libraries, request.argv, request.working_dir, request.workspace, request.workspace_inside,
          request.environment, request.programs.all, request.programs.names, request.limits, request.terminal,
-         request.terminal_speaks, request.browser, request.doors, request.machine, request.tools, request.files);
+         request.terminal_speaks, request.browser, request.doors, request.machine, request.user, request.tools,
+         request.files);
 }
 
 template <class Wire>

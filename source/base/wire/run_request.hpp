@@ -113,6 +113,7 @@ struct run_request {
                                        ///< that order; none: the cell has its loopback alone
     bool machine = false;              ///< of a lasting cell with a workspace: class machine, which has root inside and
                                        ///< a root folder that it may write to
+    std::string user;                  ///< the name of the account with the id 1000; empty: usual_account
     bool tools = false;                ///< of a lasting cell: it has the door for tools
     std::vector<given_file> files;     ///< of a lasting cell, each readable at given_folder/own/<name>
     std::string label;                 ///< for the log: the request id

@@ -89,6 +89,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.labels = text_of(text, "labels");
     about.terms = text_of(text, "terms");
     about.machine = flag_of(text, "machine");
+    about.user = text_of(text, "user");
     about.status = "stopped";
     about.created = real_of(text, "created");
     about.last_used = real_of(text, "last_used");
@@ -164,6 +165,7 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     if (!record.about.labels.empty()) text["labels"] = record.about.labels;
     if (!record.about.terms.empty()) text["terms"] = record.about.terms;
     if (record.about.machine) text["machine"] = true;
+    if (!record.about.user.empty()) text["user"] = record.about.user;
     text["created"] = record.about.created;
     text["last_used"] = record.about.last_used;
     text["disk"] = record.about.disk;

@@ -1,7 +1,7 @@
 #include "jail/system_files.hpp"
 
 #include "facilities/setup_step.hpp"
-#include "wire/run_request.hpp"
+#include "text/account_name.hpp"
 
 #include <linux/mount.h>
 
@@ -25,11 +25,12 @@ constexpr const char* copied[] = {"/etc/ld.so.cache",  "/etc/localtime",  "/etc/
 constexpr const char* shown[] = {"/etc/alternatives", "/etc/ssl/certs", "/etc/fonts", "/etc/R",
                                  "/etc/php",          "/etc/perl",      "/etc/lua"};
 
-void add_accounts(tree_builder& tree, const std::string& home)
+void add_accounts(tree_builder& tree, const run_account& user)
 {
+    const auto& [name, home] = user;
     tree.file("/etc/passwd",
-              "sandbox:x:1000:1000:sandbox:" + home + ":/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n");
-    tree.file("/etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n");
+              name + ":x:1000:1000:" + name + ":" + home + ":/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+    tree.file("/etc/group", name + ":x:1000:\nnogroup:x:65534:\n");
 }
 
 void add_names(tree_builder& tree)
@@ -109,9 +110,16 @@ void add_device(tree_builder& tree, const std::string& path)
     tree.bind(path, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 }
 
-void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs)
+run_account account_of(const run_request& request)
 {
-    add_accounts(tree, home);
+    const std::string name = request.user.empty() ? std::string(usual_account) : request.user;
+    if (!is_account_name(name)) throw step_failed("name the account of the run", EINVAL);
+    return {name, request.machine ? "/home/" + name : request.workspace_inside};
+}
+
+void add_etc_files(tree_builder& tree, const run_account& user, bool all_programs)
+{
+    add_accounts(tree, user);
     add_names(tree);
     add_git_settings(tree);
     for (const auto& path : files_of_etc()) tree.copy(path, path);

@@ -2,6 +2,7 @@
 
 #include "facilities/file_marks.hpp"
 #include "jail/tree_builder.hpp"
+#include "wire/run_request.hpp"
 
 #include <array>
 #include <functional>
@@ -35,9 +36,16 @@ void add_git_settings(tree_builder& tree);  ///< of all users, which their own g
 /// `path_of` finds a program; empty: there is none.
 void add_missing_names(tree_builder& tree, const std::function<std::string(const std::string& name)>& path_of);
 
+/// The account with the id 1000.
+struct run_account {
+    std::string name;
+    std::string home;
+};
+run_account account_of(const run_request& request);  ///< throws step_failed: it cannot have that name
+
 /// The small /etc of a run: generated accounts and names, the loader's cache, the time zone; with `all_programs` also
 /// what programs of /usr look for there. Never the host's accounts, keys or host names.
-void add_etc_files(tree_builder& tree, const std::string& home, bool all_programs);
+void add_etc_files(tree_builder& tree, const run_account& user, bool all_programs);
 
 /// The entries of the machine's own /etc that a run may see: files, and folders where it may execute every program.
 std::vector<std::string> files_of_etc();

@@ -59,6 +59,12 @@ unique_fd tree_builder::parent_of(const std::string& path)
 
 bool tree_builder::exists(const std::string& path) const { return static_cast<bool>(open_inside(path, O_PATH)); }
 
+void tree_builder::give(const std::string& path, id_pair to)
+{
+    const auto it = open_inside(path, O_PATH | O_NOFOLLOW);
+    if (!it || ::fchownat(it.get(), "", to.user, to.group, AT_EMPTY_PATH) != 0) throw step_failed("give " + path);
+}
+
 void tree_builder::folder(const std::string& path, unsigned mode)
 {
     if (path == "/" || open_inside(path, O_PATH | O_DIRECTORY)) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "facilities/namespaces.hpp"
 #include "posix/unique_fd.hpp"
 
 #include <cstdint>
@@ -27,6 +28,8 @@ public:
 
     /// The same content by copying (fewer mounts to clone at every run); mode 0755 when executable, else 0644.
     void copy(const std::string& source, const std::string& path);
+
+    void give(const std::string& path, id_pair to);  ///< what is there already
 
     bool exists(const std::string& path) const;
 

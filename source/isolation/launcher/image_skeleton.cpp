@@ -1,6 +1,5 @@
 #include "launcher/image_skeleton.hpp"
 
-#include "jail/system_files.hpp"
 #include "posix/bytes.hpp"
 #include "text/words.hpp"
 
@@ -27,13 +26,13 @@ std::string read_inside(int root, const std::string& path)
     return read_at(file.get(), 0, longest_list).value_or("");
 }
 
-// The image's own accounts but those that have the user's number.
-std::string accounts(const std::string& own, const std::string& list)
+// The image's own accounts but those that have the user's number or name.
+std::string accounts(const std::string& name, const std::string& own, const std::string& list)
 {
     std::string all = own;
     for (const auto line : split(list, '\n')) {
         const auto parts = split(line, ':');
-        if (parts.size() > 2 && parts[2] != "1000" && parts[0] != "sandbox") all += std::string(line) + '\n';
+        if (parts.size() > 2 && parts[2] != "1000" && parts[0] != name) all += std::string(line) + '\n';
     }
     return all;
 }
@@ -46,12 +45,13 @@ bool has_folder(int root, const char* name)
 
 }  // namespace
 
-void add_image_accounts(tree_builder& above, int image, const std::string& home)
+void add_image_accounts(tree_builder& above, int image, const run_account& user)
 {
     if (!has_folder(image, "etc")) return;
-    above.file("/etc/passwd",
-               accounts("sandbox:x:1000:1000:sandbox:" + home + ":/bin/sh\n", read_inside(image, "/etc/passwd")));
-    above.file("/etc/group", accounts("sandbox:x:1000:\n", read_inside(image, "/etc/group")));
+    const auto& [name, home] = user;
+    above.file("/etc/passwd", accounts(name, name + ":x:1000:1000:" + name + ":" + home + ":/bin/sh\n",
+                                       read_inside(image, "/etc/passwd")));
+    above.file("/etc/group", accounts(name, name + ":x:1000:\n", read_inside(image, "/etc/group")));
     above.file("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n");
     above.file("/etc/hostname", "sandbox\n");
     above.file("/etc/resolv.conf", "");

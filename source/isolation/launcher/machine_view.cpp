@@ -2,7 +2,6 @@
 
 #include "facilities/mounts.hpp"
 #include "facilities/setup_step.hpp"
-#include "jail/system_files.hpp"
 #include "posix/bytes.hpp"
 #include "posix/unique_fd.hpp"
 #include "wire/run_request.hpp"
@@ -44,15 +43,14 @@ constexpr std::string_view base_accounts =
     "list:x:38:38:Mailing List Manager:/var/list:/usr/sbin/nologin\n"
     "irc:x:39:39:ircd:/run/ircd:/usr/sbin/nologin\n"
     "_apt:x:42:65534::/nonexistent:/usr/sbin/nologin\n"
-    "sandbox:x:1000:1000:sandbox:/home/sandbox:/bin/bash\n"
     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
 
 constexpr std::string_view base_groups =
     "root:x:0:\ndaemon:x:1:\nbin:x:2:\nsys:x:3:\nadm:x:4:\ntty:x:5:\ndisk:x:6:\nlp:x:7:\nmail:x:8:\nnews:x:9:\n"
     "uucp:x:10:\nman:x:12:\nproxy:x:13:\nkmem:x:15:\ndialout:x:20:\nfax:x:21:\nvoice:x:22:\ncdrom:x:24:\nfloppy:x:25:\n"
-    "tape:x:26:\nsudo:x:27:sandbox\naudio:x:29:\ndip:x:30:\nwww-data:x:33:\nbackup:x:34:\noperator:x:37:\nlist:x:38:\n"
+    "tape:x:26:\naudio:x:29:\ndip:x:30:\nwww-data:x:33:\nbackup:x:34:\noperator:x:37:\nlist:x:38:\n"
     "irc:x:39:\nsrc:x:40:\nshadow:x:42:\nutmp:x:43:\nvideo:x:44:\nsasl:x:45:\nplugdev:x:46:\nstaff:x:50:\ngames:x:60:\n"
-    "users:x:100:\ncrontab:x:101:\nsandbox:x:1000:\nnogroup:x:65534:\n";
+    "users:x:100:\ncrontab:x:101:\nnogroup:x:65534:\n";
 
 // Settings that packages bring, the same on every machine of the distribution, and that their scripts read.
 constexpr const char* copied_settings[] = {"/etc/adduser.conf",
@@ -176,12 +174,18 @@ void copy_all(tree_builder& tree, const fs::path& from)
     }
 }
 
-void add_etc(tree_builder& tree)
+void add_accounts(tree_builder& tree, const run_account& user)
 {
-    tree.file("/etc/passwd", base_accounts);
-    tree.file("/etc/group", base_groups);
-    tree.file("/etc/shadow", "root:*:19000:0:99999:7:::\nsandbox:*:19000:0:99999:7:::\n", 0600);
+    const auto& [name, home] = user;
+    tree.file("/etc/passwd", std::string(base_accounts) + name + ":x:1000:1000:" + name + ":" + home + ":/bin/bash\n");
+    tree.file("/etc/group", std::string(base_groups) + "sudo:x:27:" + name + "\n" + name + ":x:1000:\n");
+    tree.file("/etc/shadow", "root:*:19000:0:99999:7:::\n" + name + ":*:19000:0:99999:7:::\n", 0600);
     tree.file("/etc/gshadow", "root:*::\n", 0600);
+}
+
+void add_etc(tree_builder& tree, const run_account& user)
+{
+    add_accounts(tree, user);
     tree.file("/etc/environment", "");
     tree.file("/etc/fstab", "");
     tree.file("/etc/mtab", "");
@@ -219,11 +223,10 @@ void copy_folders(int to, const fs::path& from)
 
 }  // namespace
 
-void add_machine_files(tree_builder& tree)
+void add_machine_files(tree_builder& tree, const run_account& user)
 {
-    add_etc(tree);
+    add_etc(tree, user);
     for (const char* path : own_folders_of_var) tree.folder(path);
-    tree.folder("/home/sandbox");
     tree.folder("/root", 0700);
     for (const auto& folder : machine_program_folders()) tree.folder(folder);
     tree.file(std::string(names_folder) + "/sudo", sudo, 0755);
@@ -270,6 +273,13 @@ bool machine_folders::can_map(const std::string& mount_point) const
     if (!ids_.privileged()) return false;
     const auto copy = copy_mount(AT_FDCWD, mount_point, view_step);
     return map_mount_ids(copy.get(), ids_.machine_programs_mapping(0));
+}
+
+// Elsewhere root is the only account that owns something.
+void machine_folders::add_home(tree_builder& tree, const run_account& user) const
+{
+    tree.folder(user.home);
+    if (ids_.machine_ranges()) tree.give(user.home, inside_ids);
 }
 
 shown_folder machine_folders::own(const std::string& mount_point) const { return {mount_point, ids_.privileged()}; }

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "facilities/identities.hpp"
+#include "jail/system_files.hpp"
+
 #include <map>
 #include <string>
 #include <vector>
-#include "facilities/identities.hpp"
-#include "jail/tree_builder.hpp"
 
 /// What a cell of class machine sees before it has changed anything.
 namespace cmcp::sandbox {
@@ -23,7 +24,7 @@ struct shown_layer {
 
 /// Adds the small /etc of a machine, the folders of /var and what its package manager needs. Like that of other runs it
 /// has no account, key or host name of this one; its files may be changed inside.
-void add_machine_files(tree_builder& tree);
+void add_machine_files(tree_builder& tree, const run_account& user);
 
 /// Only these folders of the host are shown by overlays of their own, because the root folder's shows no mounts.
 std::vector<std::string> machine_program_folders();
@@ -37,6 +38,8 @@ public:
     /// The layer of a folder. Where the kernel does not show it with other owners, root inside owns none of its files,
     /// but all of its folders: it may replace and remove what it cannot change. Throws step_failed.
     const shown_layer& layer_of(const std::string& folder);
+
+    void add_home(tree_builder& tree, const run_account& user) const;  ///< its own folder, where there are ids for it
 
     /// A mounted folder of the launcher's own as part of a layer.
     shown_folder own(const std::string& mount_point) const;

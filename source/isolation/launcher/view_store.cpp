@@ -129,7 +129,7 @@ void fill(tree_builder& tree, view& filled, const run_request& request)
         filled.rules = rules_of(request, &files);
     }
     mark_etc_files(filled.marks, request.programs.all);
-    add_etc_files(tree, request.workspace_inside, request.programs.all);
+    add_etc_files(tree, account_of(request), request.programs.all);
     add_mount_points(tree, request);
     add_usual_folders(tree);
     add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
@@ -179,7 +179,7 @@ unique_fd view_store::open_image(const std::string& digest) const
 std::string view_store::key_of(const run_request& request) const
 {
     std::string key = (request.machine ? "machine\n" : "") + request.principal + '\n' + request.workspace_inside +
-                      '\n' + std::to_string(request.limits.memory);
+                      '\n' + request.user + '\n' + std::to_string(request.limits.memory);
     if (!request.image.empty()) {
         struct stat status {};
         check(::fstat(open_image(request.image).get(), &status), "open image");
@@ -303,14 +303,16 @@ void view_store::show_class_machine(view& fresh, const run_request& request)
         const auto root = copy_mount(open_image(request.image).get(), "", "show the image");
         attach_mount(root.get(), AT_FDCWD, image, "show the image");
         fresh.layers.front().lower.push_back(machines_->own(image));
-        add_image_accounts(tree, open_image(request.image).get(), request.workspace_inside);
+        add_image_accounts(tree, open_image(request.image).get(), account_of(request));
+        machines_->add_home(tree, account_of(request));
         return;
     }
     for (const char* folder : installed_into) fresh.marks.add(folder);
     mark_etc_files(fresh.marks, true);
     add_system_links(tree);
-    add_machine_files(tree);
-    add_etc_files(tree, "/root", false);
+    machines_->add_home(tree, account_of(request));
+    add_machine_files(tree, account_of(request));
+    add_etc_files(tree, account_of(request), false);
     add_usual_folders(tree);
     add_missing_names(tree, [&](const std::string& name) { return shown_program(request.programs, name); });
     for (const auto& folder : machine_program_folders()) fresh.layers.push_back(machines_->layer_of(folder));
@@ -327,7 +329,7 @@ void view_store::show_image(view& fresh, const run_request& request) const
         tree_builder tree(open_folder(above));
         add_mount_points(tree, request);
         if (data_) tree.folder(data_path);
-        add_image_accounts(tree, image.get(), request.workspace_inside);
+        add_image_accounts(tree, image.get(), account_of(request));
         const tree_builder inside(open_image(request.image));
         const auto program_inside = [&](const std::string& name) -> std::string {
             for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"})

@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 10> steps{
+constexpr std::array<const char*, 11> steps{
     R"(CREATE TABLE sandboxes (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
            status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
@@ -41,6 +41,7 @@ constexpr std::array<const char*, 10> steps{
     "ALTER TABLE sandboxes ADD COLUMN labels TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE sandboxes ADD COLUMN terms TEXT NOT NULL DEFAULT '';",
     "ALTER TABLE sandboxes ADD COLUMN machine INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE sandboxes ADD COLUMN user TEXT NOT NULL DEFAULT '';",
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const std::string all_columns =
     "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels, "
-    "terms, machine "
+    "terms, machine, user "
     "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)

@@ -30,6 +30,7 @@ struct sandbox_record {
     std::string labels{};    ///< that its server must have, between commas
     std::string terms{};     ///< JSON that E2B's API keeps with it; empty: that has not used it
     bool machine = false;    ///< of class machine: root inside, and a root folder of its own
+    std::string user{};      ///< the name of its account; empty: the usual one
 
     bool is_default() const { return !home.empty(); }
     const char* class_name() const { return machine ? "machine" : "strict"; }
@@ -37,7 +38,7 @@ struct sandbox_record {
     auto columns()
     {
         return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
-                        labels, terms, machine);
+                        labels, terms, machine, user);
     }
 };
 

@@ -74,6 +74,7 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     const auto busy = enter(from);
     new_sandbox wanted{std::move(name), from.image};
     wanted.machine = from.machine;
+    wanted.user = from.user;
     std::shared_ptr<void> turn;
     if (before_making_) turn = co_await before_making_(who.principal, wanted.name);
     auto record = describe(who, wanted);

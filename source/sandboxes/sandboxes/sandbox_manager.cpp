@@ -6,6 +6,7 @@
 #include "http/signed_link.hpp"
 #include "log/log.hpp"
 #include "sandboxes/place_memory.hpp"
+#include "text/account_name.hpp"
 #include "text/encodings.hpp"
 #include "text/time_text.hpp"
 #include "text/words.hpp"
@@ -129,6 +130,14 @@ void sandbox_manager::check_name(std::string_view name)
                         "digit, and not look like a handle.");
 }
 
+void sandbox_manager::check_user(std::string_view name)
+{
+    if (name.empty() || is_account_name(name)) return;
+    throw sandbox_error("InvalidArgument",
+                        "user is the name of an account: 1 to 32 lower-case letters, digits, '_' or '-', a letter or "
+                        "'_' first, and none that systems have for themselves, as root.");
+}
+
 void sandbox_manager::warn_of_default_image() const
 try {
     images_.check({});
@@ -191,6 +200,8 @@ sandbox_record sandbox_manager::describe(const caller& who, const new_sandbox& w
     record.network = network_.hosts_of(who, wanted.network);
     record.labels = check_labels(wanted.labels);
     record.machine = wanted.machine;
+    check_user(wanted.user);
+    if (wanted.user != usual_account) record.user = wanted.user;
     record.name = !wanted.name.empty() ? wanted.name : "sandbox-" + record.id.substr(record.id.size() - 8);
     check_name(record.name);
     record.created = record.last_used = now();

@@ -43,6 +43,7 @@ struct new_sandbox {
     bool passing = false;                   ///< ends with the session of its caller, where that ends
     std::optional<network_wish> network{};  ///< nothing: SANDBOX_NETWORK
     bool machine = false;                   ///< of class machine
+    std::string user{};                     ///< the name of its account; empty: the usual one
     std::vector<std::string> labels{};      ///< that its server must have: "gpu=a100"
 };
 
@@ -240,6 +241,7 @@ private:
 
     void check_class(const caller& who, const new_sandbox& wanted);
     static void check_name(std::string_view name);  // throws sandbox_error (InvalidArgument)
+    static void check_user(std::string_view name);  // the same
     void warn_of_default_image() const;
     sandbox_record describe(const caller& who, const new_sandbox& wanted);
     awaitable<sandbox_record> make(sandbox_record record, reservations::share counted);

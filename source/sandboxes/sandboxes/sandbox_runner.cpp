@@ -115,6 +115,7 @@ sandbox::run_request sandbox_runner::request_for(const sandbox_record& where, bo
     limit_as_cell(request, where);
     if (beside_others) join_cell(request, where);
     request.machine = where.machine && beside_others;
+    request.user = where.user;
     if (request.tools) path += std::string(":") + sandbox::given_folder + "/bin";
     request.environment.emplace_back("PATH", home + "/.local/bin:" + home + "/node_modules/.bin:" + path);
     request.environment.emplace_back("NODE_PATH", home + "/node_modules");
@@ -128,6 +129,7 @@ sandbox::run_request sandbox_runner::listed_base(const sandbox_record& where) co
     request.workspace = sandboxes_.places().files(where).string();
     request.workspace_inside = config_.sandbox_work_dir;
     request.principal = where.owner;
+    request.user = where.user;
     return request;
 }
 

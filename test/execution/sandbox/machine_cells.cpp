@@ -59,6 +59,38 @@ TEST_CASE("what a machine changed is in its workspace, and there for its next ce
     CHECK(in_next_cell("cat /etc/cmcp-seven; ls /usr/bin/nl 2> /dev/null; true") == "7\n");
 }
 
+TEST_CASE("the account of a run has the name that was asked for, and in a machine a home of its own", "[run][cell]")
+{
+    if (!tested()) return;
+    const std::string look =
+        "getent passwd 1000 | cut -d : -f 1,6; getent passwd sandbox; stat -c %u \"$(getent passwd 1000 | cut -d : -f "
+        "6)\"";
+    stage s(launcher_of_machines(machines_allowed::flat));
+    auto named = in_machine(s, look + "; id -u; getent group sudo");
+    named.user = "ann-1";
+    s.run(std::move(named));
+    const std::string owner = ::geteuid() == 0 ? "1000" : "0";
+    CHECK(s.output.out == "ann-1:/home/ann-1\n" + owner + "\n0\nsudo:x:27:ann-1\n");
+    stage without_root;
+    auto strict = without_root.bash(look + "; id -un");
+    strict.user = "ann-1";
+    const auto home = strict.workspace_inside;
+    without_root.run(std::move(strict));
+    CHECK(without_root.output.out == "ann-1:" + home + "\n1000\nann-1\n");
+}
+
+TEST_CASE("a launcher gives no account a name that could be more than a name", "[run]")
+{
+    if (!tested()) return;
+    stage s;
+    for (const char* name : {"root", "a:0:0", "a\nroot::0:0", "../x", "A", "-a", "nobody", "1a"}) {
+        auto request = s.bash("true");
+        request.user = name;
+        INFO(name);
+        CHECK(s.run_now(std::move(request)).error.find("account") != std::string::npos);
+    }
+}
+
 TEST_CASE("a launcher that may make no machines refuses one, whatever the server orders", "[run][cell]")
 {
     if (!tested()) return;

@@ -19,6 +19,20 @@ TEST_CASE("a fork has the files of the first and nothing else in common with it"
     CHECK(text(s.shell_in(first, "cat d/a"), "stdout") == "1\n");
 }
 
+TEST_CASE("a sandbox's account has the name that was asked for, and so has its fork")
+{
+    sandbox_stage s;
+    const auto answer = s.tool("create_sandbox", {{"user", "ann-1"}});
+    CHECK(text(answer, "user") == "ann-1");
+    const auto fork = text(s.tool("fork_sandbox", {{"sandbox_id", text(answer, "sandbox_id")}}), "sandbox_id");
+    CHECK(text(s.shell_in(fork, "id -un"), "stdout") == "ann-1\n");
+    CHECK(text(s.shell_in(s.create(), "id -un"), "stdout") == "sandbox\n");
+    for (const char* name : {"root", "Ann", "ann:0", "1", ""}) {
+        INFO(name);
+        CHECK(s.tool("create_sandbox", {{"user", name}}).contains("error") == (*name != '\0'));
+    }
+}
+
 TEST_CASE("a snapshot is a state to go back to")
 {
     sandbox_stage s;
