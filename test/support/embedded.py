@@ -165,6 +165,7 @@ class Kernel(Peer):
                  "kernel_workers": program("kernels/kernel_workers.py"),
                  "kernel_figures": program("jail/python_figures.py", "kernels/kernel_figures.py"),
                  "kernel_forms": program("kernels/kernel_forms.py"),
+                 "kernel_data": program("kernels/kernel_data.py"),
                  "kernel_stand_in": program("kernels/kernel_stand_in.py"),
                  "kernel_recall": program("kernels/kernel_state_common.py", "kernels/kernel_state_take.py",
                                           "kernels/kernel_state_recall.py")}

@@ -181,6 +181,7 @@ awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
         auto connection = sandboxes().enter(to.where);
         reply = co_await sandbox_activities::run(connection, std::move(work));
     } catch (const sandbox_error& refused) {
+        x.close_after();  // an answer that has begun is cut off
         reply = not_reached(shown_id(at.id), at.port, refused.what());
     }
     co_return reply;

@@ -9,6 +9,7 @@
 #include "text/ascii.hpp"
 #include "text/random_id.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -75,24 +76,26 @@ http_reply as_json(const json::value& body)
     return reply;
 }
 
-std::string in_python(std::string_view text) { return jsonrpc::write_json(text); }
+constexpr std::size_t most_contexts = 100;  // of a sandbox
 
-std::string enter_folder(std::string_view folder)
+// As clients may call them; empty: there is no kernel for it.
+std::string known_language(std::string language)
 {
-    return "import os as _os\n_os.makedirs(" + in_python(folder) + ", exist_ok=True)\n_os.chdir(" + in_python(folder) +
-           ")\ndel _os";
+    language = lower_case(language);
+    if (language.empty()) return "python";
+    if (language == "js") return "javascript";
+    if (language == "ts") return "typescript";
+    constexpr std::array<std::string_view, 4> known{"python", "bash", "javascript", "typescript"};
+    return std::ranges::find(known, language) == known.end() ? std::string() : language;
 }
 
-std::string set_variables(const json::object& all)
-{
-    const auto text = in_python(jsonrpc::write_json(all));
-    return "import json as _json, os as _os\n_e2b_set = _json.loads(" + text +
-           ")\n_e2b_before = {name: _os.environ.get(name) for name in _e2b_set}\n_os.environ.update(_e2b_set)";
-}
+bool runs_in_node(std::string_view language) { return language == "javascript" || language == "typescript"; }
 
-constexpr const char* reset_variables =
-    "for _name, _value in _e2b_before.items():\n"
-    "    _os.environ.pop(_name, None) if _value is None else _os.environ.__setitem__(_name, _value)";
+http_reply no_kernel_for(const std::string& language)
+{
+    return text_reply(500, "Failed to create context: there is no kernel for " + language.substr(0, 100) +
+                               "; there are python, javascript, typescript and bash.");
+}
 
 awaitable<> write_message(stream_body& to, std::string type, std::string content)
 {
@@ -101,13 +104,6 @@ awaitable<> write_message(stream_body& to, std::string type, std::string content
 }
 
 awaitable<> ignore(std::string, std::string) { co_return; }
-
-class deaf final : public kernel_listener {
-public:
-    awaitable<> receive(sandbox::stream, std::string_view) override { co_return; }
-    awaitable<> show(std::string, std::string) override { co_return; }
-    awaitable<json::object> ask(json::object) override { co_return json::object{{"problem", "Nobody answers."}}; }
-};
 
 }  // namespace
 
@@ -132,13 +128,31 @@ std::string line_of(std::string_view type, const json::object& content)
     return jsonrpc::write_json(row) + "\n";
 }
 
-interpreter::context& interpreter::of_language(const sandbox_record& where, const std::string& language)
+interpreter::contexts& interpreter::contexts_of(const sandbox_record& where)
 {
     auto& all = contexts_[where.id];
+    if (all.empty())
+        for (const auto* each : {"python", "javascript"}) all.push_back(usual(each));
+    return all;
+}
+
+// That of Python is the sandbox's own kernel.
+interpreter::context interpreter::usual(const std::string& language) const
+{
+    return {random_id(16), language, home_, runs_in_node(language) ? "e2b-" + language : std::string(), true};
+}
+
+interpreter::context& interpreter::of_language(const sandbox_record& where, const std::string& language)
+{
+    auto& all = contexts_of(where);
     for (auto& each : all)
-        if (each.language == language && each.kernel.empty()) return each;
-    all.push_back({random_id(16), language, {}, {}});
-    return all.back();
+        if (each.language == language && each.is_usual) return each;
+    return *all.insert(std::ranges::find(all, false, &context::is_usual), usual(language));
+}
+
+json::object interpreter::shown(const context& one)
+{
+    return {{"id", one.id}, {"language", one.language}, {"cwd", one.folder}};
 }
 
 interpreter::context* interpreter::find(const std::string& sandbox, const std::string& id)
@@ -167,17 +181,12 @@ awaitable<std::optional<http_reply>> interpreter::serve(exchange& x, caller who,
         co_return reply;
     }
     if (path == "/contexts" && method == "POST") {
-        auto reply = co_await begin_context(std::move(who), std::move(where), of, std::move(wish));
+        auto reply = co_await begin_context(std::move(where), std::move(wish));
         co_return reply;
     }
-    const auto shown = [](const context& one) {
-        return json::object{{"id", one.id}, {"language", one.language}, {"cwd", one.folder}};
-    };
     if (path == "/contexts" && method == "GET") {
-        auto& first = of_language(where, "python");
-        if (first.folder.empty()) first.folder = home_;
         json::array rows;
-        for (const auto& each : contexts_[where.id]) rows.push_back(shown(each));
+        for (const auto& each : contexts_of(where)) rows.push_back(shown(each));
         co_return as_json(rows);
     }
     constexpr std::string_view folder = "/contexts/";
@@ -200,77 +209,71 @@ awaitable<std::optional<http_reply>> interpreter::serve(exchange& x, caller who,
     co_return text_reply(404, "There is no such path.");
 }
 
-awaitable<http_reply> interpreter::begin_context(caller who, sandbox_record where, const terms& of, json::object wish)
+awaitable<http_reply> interpreter::begin_context(sandbox_record where, json::object wish)
 {
-    auto language = lower_case(text_of(wish, "language"));
-    if (language.empty()) language = "python";
-    if (language != "python") co_return text_reply(500, "Failed to create context: there is no kernel for " + language);
-    const context fresh{random_id(16), language, text_of(wish, "cwd"), "e2b-" + std::to_string(next_++)};
-    const auto folder = fresh.folder.empty() ? home_ : fresh.folder;
-    of_language(where, "python");
-    co_await kernels_.restart(where, false, fresh.kernel);
-    const auto id = where.id;
-    co_await run_silently(std::move(who), std::move(where), fresh.kernel, enter_folder(folder), of.variables);
-    contexts_[id].push_back(fresh);
-    contexts_[id].back().folder = folder;
-    co_return as_json(json::object{{"id", fresh.id}, {"language", language}, {"cwd", folder}});
+    const auto language = known_language(text_of(wish, "language"));
+    if (language.empty()) co_return no_kernel_for(text_of(wish, "language"));
+    auto& all = contexts_of(where);
+    if (all.size() >= most_contexts)
+        co_return text_reply(429, "A sandbox has at most " + std::to_string(most_contexts) +
+                                      " contexts: remove one (removeCodeContext).");
+    auto folder = text_of(wish, "cwd");
+    if (folder.empty()) folder = home_;
+    const auto& fresh =
+        all.emplace_back(context{random_id(16), language, std::move(folder), "e2b-" + std::to_string(next_++), false});
+    auto row = shown(fresh);
+    auto kernel = fresh.kernel;
+    co_await kernels_.restart(std::move(where), false, std::move(kernel));  // nothing is left of an earlier one
+    co_return as_json(row);
 }
 
-awaitable<kernel_answer> interpreter::run(caller who, sandbox_record where, std::string kernel, std::string code,
-                                          const json::object& variables, bool silent, kernel_listener& to)
+awaitable<kernel_answer> interpreter::run(caller who, sandbox_record where, context in, std::string code,
+                                          json::object environment, json::object variables, kernel_listener& to)
 {
-    json::object options{{"silent", silent}, {"store_history", !silent}, {"allow_stdin", false},
-                         {"path", ""},       {"environment", variables}, {"user_expressions", json::object()}};
+    json::object options{{"store_history", true}, {"allow_stdin", false}, {"path", in.folder},
+                         {"makes_path", true},    {"data_forms", true},   {"user_expressions", json::object()}};
+    options["environment"] = std::move(environment);
+    options["variables"] = std::move(variables);
+    options["typescript"] = in.language == "typescript";
     const auto bytes = code.size();
-    json::object order{{"op", "run"}, {"code", code}};
+    json::object order{{"op", "run"}, {"code", in.language == "bash" ? "%%bash\n" + code : std::move(code)}};
     order["notebook"] = std::move(options);
     jupyter::cell warnings(ignore);
     jupyter::cell_io io(warnings);
-    auto answer = co_await kernels_.converse(std::move(who), io, std::move(where), std::move(kernel), std::move(order),
-                                             bytes, to);
+    kernel_choice which{in.kernel, runs_in_node(in.language) ? kernel_language::javascript : kernel_language::python};
+    auto answer =
+        co_await kernels_.converse(std::move(who), io, std::move(where), std::move(which), std::move(order), bytes, to);
     co_return answer;
-}
-
-awaitable<> interpreter::run_silently(caller who, sandbox_record where, std::string kernel, std::string code,
-                                      const json::object& variables)
-{
-    deaf nobody;
-    co_await run(std::move(who), std::move(where), std::move(kernel), std::move(code), variables, true, nobody);
 }
 
 awaitable<std::optional<http_reply>> interpreter::execute(exchange& x, caller who, sandbox_record where,
                                                           const terms& of, json::object wish)
 {
     const auto id = text_of(wish, "context_id");
-    auto language = lower_case(text_of(wish, "language"));
-    if (!id.empty() && !language.empty())
+    const auto language = known_language(text_of(wish, "language"));
+    if (!id.empty() && !text_of(wish, "language").empty())
         co_return text_reply(400, "Only one of context_id or language can be provided");
-    if (language.empty()) language = "python";
-    if (language != "python" && language != "bash")
-        co_return text_reply(500, "Failed to create context: there is no kernel for " + language);
-    std::string kernel;
-    if (!id.empty()) {
-        const auto* known = find(where.id, id);
-        if (known == nullptr) co_return text_reply(404, "Context " + id.substr(0, 100) + " not found");
-        kernel = known->kernel;
-    }
+    if (language.empty()) co_return no_kernel_for(text_of(wish, "language"));
+    if (const auto* code = wish.if_contains("code"); code == nullptr || !code->is_string())
+        co_return text_reply(422, "code must be a text.");
+    const auto* known = id.empty() ? &of_language(where, language) : find(where.id, id);
+    if (known == nullptr) co_return text_reply(404, "Context " + id.substr(0, 100) + " not found");
+    const context in = *known;
     if (auto unwritten = audit::refusal(); !unwritten.empty()) co_return text_reply(503, std::move(unwritten));
     auto code = text_of(wish, "code");
-    if (language == "bash") code = "%%bash\n" + code;
-    const auto& variables = object_of(wish, "env_vars");
     const auto began = std::chrono::steady_clock::now();
-    if (!variables.empty()) co_await run_silently(who, where, kernel, set_variables(variables), of.variables);
     const bool there = co_await x.begin_stream("application/x-ndjson", {}, {});
     if (!there) co_return std::nullopt;
     auto body = x.body();
-    x.watch([this, id = where.id, kernel] { kernels_.interrupt(id, kernel); });
+    x.watch([this, sandbox = where.id, kernel = in.kernel] { kernels_.interrupt(sandbox, kernel); });
     jupyter::cell output([&body](std::string type, std::string content) {
         return write_message(body, std::move(type), std::move(content));
     });
     std::string problem;
     kernel_answer answer;
     try {
-        answer = co_await run(who, where, kernel, std::move(code), of.variables, false, output);
+        auto variables = object_of(wish, "env_vars");
+        answer = co_await run(who, where, in, std::move(code), of.variables, std::move(variables), output);
         problem = answer.reason;
     } catch (const sandbox_error& refused) {
         problem = refused.what();
@@ -295,7 +298,6 @@ awaitable<std::optional<http_reply>> interpreter::execute(exchange& x, caller wh
                 {"cause", answer.state.contains("error") || !problem.empty() ? "error" : "ok"},
                 {"ms", std::chrono::duration<double>(std::chrono::steady_clock::now() - began)}},
                &arguments);
-    if (!variables.empty()) co_await run_silently(who, where, kernel, reset_variables, of.variables);
     co_return std::nullopt;
 }
 

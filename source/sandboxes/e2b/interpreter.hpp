@@ -30,18 +30,20 @@ private:
         std::string language;
         std::string folder;
         std::string kernel;  ///< its name; empty: the sandbox's own
+        bool is_usual = false;
     };
     using contexts = std::vector<context>;
 
+    contexts& contexts_of(const sandbox_record& where);
+    context usual(const std::string& language) const;
     context& of_language(const sandbox_record& where, const std::string& language);
     context* find(const std::string& sandbox, const std::string& id);
-    awaitable<http_reply> begin_context(caller who, sandbox_record where, const terms& of, json::object wish);
+    static json::object shown(const context& one);
+    awaitable<http_reply> begin_context(sandbox_record where, json::object wish);
     awaitable<std::optional<http_reply>> execute(exchange& x, caller who, sandbox_record where, const terms& of,
                                                  json::object wish);
-    awaitable<kernel_answer> run(caller who, sandbox_record where, std::string kernel, std::string code,
-                                 const json::object& variables, bool silent, kernel_listener& to);
-    awaitable<> run_silently(caller who, sandbox_record where, std::string kernel, std::string code,
-                             const json::object& variables);
+    awaitable<kernel_answer> run(caller who, sandbox_record where, context in, std::string code,
+                                 json::object environment, json::object variables, kernel_listener& to);
 
     kernel_manager& kernels_;
     std::string home_;                          // of programs, inside

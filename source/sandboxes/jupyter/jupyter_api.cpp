@@ -38,12 +38,12 @@ std::string path_of(const std::vector<std::string>& segments, std::size_t from, 
 
 http_refusal no_such_path() { return {404, "There is no such path in this part of Jupyter's API."}; }
 
-json::object spec(std::string_view name, std::string_view shown)
+json::object spec(std::string_view name, std::string_view shown, std::string_view language = "python")
 {
     json::object about{{"argv", json::array{"container-mcp"}},  // no command that a client could start
                        {"env", json::object()},
                        {"display_name", shown},
-                       {"language", "python"},
+                       {"language", language},
                        {"interrupt_mode", "message"},
                        {"metadata", {{"debugger", false}}}};
     return {{"name", name}, {"spec", std::move(about)}, {"resources", json::object()}};
@@ -53,6 +53,7 @@ json::object kernelspecs()
 {
     json::object specs;
     specs[own_spec] = spec(own_spec, "Python 3");
+    specs[node_spec] = spec(node_spec, "JavaScript (Node.js)", "javascript");
     specs[shared_spec] = spec(shared_spec, "Python 3 (the sandbox's own kernel, shared with its agent)");
     return {{"default", own_spec}, {"kernelspecs", std::move(specs)}};
 }

@@ -298,7 +298,9 @@ awaitable<kernel_answer> kernel::converse(json::object order, std::size_t bytes,
     cell_io io(output);
     try {
         auto where = sandboxes_.find(at_.who, at_.sandbox);
-        answer = co_await kernels_.converse(at_.who, io, std::move(where), at_.name, std::move(order), bytes, output);
+        kernel_choice which{at_.name, at_.language};
+        answer = co_await kernels_.converse(at_.who, io, std::move(where), std::move(which), std::move(order), bytes,
+                                            output);
     } catch (const sandbox_error& refused) {
         answer.reason = refused.what();
     }

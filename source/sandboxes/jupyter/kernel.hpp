@@ -25,6 +25,7 @@ struct kernel_key {
     std::string name;          ///< among the kernels of the sandbox; empty: the sandbox's own
     std::string path;          ///< of its notebook or folder, relative to the working folder; empty: that itself
     json::object environment;  ///< variables that its process has besides the sandbox's
+    kernel_language language = kernel_language::python;
 };
 
 /// A kernel of a sandbox behind the channels of Jupyter's messaging protocol. Requests of all clients take turns; what

@@ -106,11 +106,13 @@ awaitable<> kernel_register::make_room(caller who)
 awaitable<kernel_key> kernel_register::choose(caller who, new_kernel wanted)
 {
     kernel_key at{new_uuid(), std::move(wanted.spec), who, {}, {}, {}, std::move(wanted.environment)};
+    if (at.spec == node_spec) at.language = kernel_language::javascript;
     if (wanted.path.empty()) {
         new_sandbox passing;
         passing.passing = true;
         const auto fresh = co_await folders_.sandboxes().create(owner_of_sandbox(who, at.id), std::move(passing));
         at.sandbox = fresh.id;
+        if (at.spec == node_spec) at.name = free_name(at.sandbox);
         co_return at;
     }
     const auto place = co_await folders_.find(std::move(who), std::move(wanted.path));
@@ -123,8 +125,9 @@ awaitable<kernel_key> kernel_register::choose(caller who, new_kernel wanted)
 awaitable<std::shared_ptr<kernel>> kernel_register::start(caller who, new_kernel wanted)
 {
     if (wanted.spec.empty()) wanted.spec = own_spec;
-    if (wanted.spec != own_spec && wanted.spec != shared_spec)
-        throw http_refusal(404, "There is no kernelspec " + wanted.spec + "; there are python3 and sandbox.");
+    if (wanted.spec != own_spec && wanted.spec != node_spec && wanted.spec != shared_spec)
+        throw http_refusal(404,
+                           "There is no kernelspec " + wanted.spec + "; there are python3, javascript and sandbox.");
     if (wanted.spec == shared_spec) wanted.environment.clear();  // tools use it as well
     co_await make_room(who);
     auto at = co_await choose(std::move(who), std::move(wanted));

@@ -22,7 +22,7 @@ struct session {
 };
 
 /// A kernelspec: a kernel of its own, or the sandbox's own kernel, which tools use as well.
-inline constexpr std::string_view own_spec = "python3", shared_spec = "sandbox";
+inline constexpr std::string_view own_spec = "python3", node_spec = "javascript", shared_spec = "sandbox";
 
 /// A wish for a kernel.
 struct new_kernel {

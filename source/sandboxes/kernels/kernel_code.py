@@ -109,6 +109,7 @@ of_figures = ('matplotlib.pyplot', 'plotly.basedatatypes', 'plotly.io._renderers
               'altair.vegalite.v6.api', 'webbrowser')
 taken_later('kernel_figures', 'patch_figures')
 taken_later('kernel_forms', 'plotly_forms', 'chart_forms', 'text_of_page', 'kept_form')
+taken_later('kernel_data', 'data_forms')
 taken_later('kernel_workers', 'tell_of_workers')
 when_imported({**dict.fromkeys(of_figures, lambda loaded: patch_figures(loaded)), 'multiprocessing.reduction': lambda loaded: tell_of_workers(loaded),
                **dict.fromkeys(('IPython.core.display_functions', 'IPython.core.display', 'IPython.core.getipython'), take_over)})

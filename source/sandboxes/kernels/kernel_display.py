@@ -1,6 +1,6 @@
 # What code shows beside what it prints. A value's forms are those that notebooks ask it for. Text goes to standard
 # output in its place; every other form becomes a file of the workspace, which the answer names.
-import base64
+import base64, functools
 
 forms = {'_repr_html_': 'text/html', '_repr_markdown_': 'text/markdown', '_repr_svg_': 'image/svg+xml', '_repr_png_': 'image/png',
          '_repr_pdf_': 'application/pdf', '_repr_jpeg_': 'image/jpeg', '_repr_latex_': 'text/latex', '_repr_json_': 'application/json',
@@ -55,8 +55,17 @@ def is_one_of(value, module, name):
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
+def wants_data():
+    return notebook is not None and bool(notebook.get('data_forms'))
+
 def forms_of(value):
     """{mime type: data} without text/plain; empty: the value is plain."""
+    made = shown_forms_of(value)
+    if wants_data():
+        made.update(form_of(data_forms, value) or {})
+    return made
+
+def shown_forms_of(value):
     if type(value) in plain_types:
         return {}
     if is_one_of(value, 'matplotlib.figure', 'Figure'):

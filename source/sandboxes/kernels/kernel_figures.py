@@ -14,3 +14,15 @@ def patch_figures(loaded):
     figure_hooks[loaded.__name__](loaded)
     if loaded.__name__ == 'plotly.basedatatypes':
         take_plotly_over(loaded)
+    if loaded.__name__ == 'PIL.Image':
+        show_what_is_saved(loaded.Image)
+
+# As E2B's interpreter: a picture that code stores under a name is a result, too.
+def show_what_is_saved(kind):
+    plain_save = kind.save
+    @functools.wraps(plain_save)
+    def save(image, fp, *values, **options):
+        plain_save(image, fp, *values, **options)
+        if isinstance(fp, str) and wants_data():
+            display(image)
+    kind.save = save

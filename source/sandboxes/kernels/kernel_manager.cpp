@@ -186,15 +186,18 @@ void kernel_manager::start(kernel& one, const sandbox_record& where)
     one.owner = where.owner;
     one.started = sandbox_manager::now();
     auto request = runs_.base(where);
-    request.argv = kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.stored_folder(),
-                                    std::exchange(one.forgets, false));
+    const bool is_python = one.language == kernel_language::python;
+    const bool forgets = std::exchange(one.forgets, false);
+    request.argv =
+        is_python ? kernel_arguments(runs_.interpreter(where), config_.sandbox_work_dir, one.stored_folder(), forgets)
+                  : node_kernel_arguments(config_.sandbox_work_dir);
     add_python_variables(request, python_home::sandbox);
     limit(request, std::chrono::duration_cast<std::chrono::milliseconds>(forever));
     request.label = "kernel";
     auto late = one.process ? one.process->late().take() : std::string();
     one.process = std::make_shared<kernel_process>(executor_, backend_, runs_.pool(), where.owner);
     one.process->late().put_back(std::move(late));
-    one.process->start(std::move(request), later_kernel_programs());
+    one.process->start(std::move(request), is_python ? later_kernel_programs() : json::object{{"op", "programs"}});
 }
 
 awaitable<> kernel_manager::revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where)
@@ -331,18 +334,19 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, r
     co_return transfer;
 }
 
-awaitable<kernel_answer> kernel_manager::converse(caller who, request_io& io, sandbox_record where, std::string name,
+awaitable<kernel_answer> kernel_manager::converse(caller who, request_io& io, sandbox_record where, kernel_choice which,
                                                   json::object message, std::size_t bytes, kernel_listener& to)
 {
-    auto work = converse_in_turn(std::move(who), io, where, std::move(name), std::move(message), bytes, to);
+    auto work = converse_in_turn(std::move(who), io, where, std::move(which), std::move(message), bytes, to);
     return runs_.guarded(std::move(where), std::move(work));
 }
 
 awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io& io, sandbox_record where,
-                                                          std::string name, json::object message, std::size_t bytes,
+                                                          kernel_choice which, json::object message, std::size_t bytes,
                                                           kernel_listener& to)
 {
-    const auto one = kernel_of(where, name);
+    const auto one = kernel_of(where, which.name);
+    one->language = which.language;
     const auto mine = std::make_shared<turn>(one);
     co_await wait_for_turn(mine, io);
     run_options options;

@@ -20,6 +20,14 @@ namespace cmcp {
 class sandbox_packages;
 struct settings;
 
+enum class kernel_language { python, javascript };
+
+/// A kernel of a sandbox: by name, which is empty for the sandbox's own, and its language for as long as it lasts.
+struct kernel_choice {
+    std::string name;
+    kernel_language language = kernel_language::python;
+};
+
 /// The end of a piece of code in a kernel.
 struct kernel_outcome {
     sandbox_outcome done;
@@ -36,9 +44,9 @@ struct kernel_fork {
     std::optional<kernel_transfer> state;
 };
 
-/// Python kernels: a sandbox's own, which has no name, and further ones with a name. A kernel keeps variables, imports
-/// and open figures from call to call, and ends with the sandbox, when that is stopped, by its limits, or unused to
-/// make room for another. Throws sandbox_error. Io thread only.
+/// Kernels, of Python but for named ones of other languages: a sandbox's own, which has no name, and further ones with
+/// a name. A kernel keeps variables, imports and open figures from call to call, and ends with the sandbox, when that
+/// is stopped, by its limits, or unused to make room for another. Throws sandbox_error. Io thread only.
 class kernel_manager {
 public:
     kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -52,10 +60,10 @@ public:
     awaitable<kernel_outcome> execute(caller who, request_io& io, sandbox_record where, std::string code,
                                       run_options options);
 
-    /// The same for a message, of about `bytes`, of kernel_process::converse() to the kernel of this name. Its cells
+    /// The same for a message, of about `bytes`, of kernel_process::converse() to a kernel. Its cells
     /// have the time of a job (SANDBOX_JOB_TIMEOUT) and a place among the jobs. `reason` of the answer: how the kernel
     /// ended with it.
-    awaitable<kernel_answer> converse(caller who, request_io& io, sandbox_record where, std::string name,
+    awaitable<kernel_answer> converse(caller who, request_io& io, sandbox_record where, kernel_choice which,
                                       json::object message, std::size_t bytes, kernel_listener& to);
 
     /// A copy of the sandbox (sandbox_manager::fork) with a kernel in the state of the old one's, which runs nothing
@@ -131,7 +139,7 @@ private:
                                         run_options options);
     awaitable<kernel_outcome> run(std::shared_ptr<kernel> one, caller who, request_io& io, sandbox_record where,
                                   std::string code, run_options options, run_admission::slot* place);
-    awaitable<kernel_answer> converse_in_turn(caller who, request_io& io, sandbox_record where, std::string name,
+    awaitable<kernel_answer> converse_in_turn(caller who, request_io& io, sandbox_record where, kernel_choice which,
                                               json::object message, std::size_t bytes, kernel_listener& to);
     awaitable<run_outcome> run_once(std::shared_ptr<kernel_process> process, caller who, request_io& io,
                                     sandbox_record where, std::string code, run_options options,

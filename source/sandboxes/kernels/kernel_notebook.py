@@ -168,6 +168,8 @@ fresh_notebook = threading.Semaphore(1)
 def begin_in_place():
     os.environ.update(notebook.get('environment') or {})
     path = folder = os.path.normpath(os.path.join(workspace, notebook.get('path') or '.'))
+    if notebook.get('makes_path'):
+        os.makedirs(path, exist_ok=True)
     while not os.path.isdir(folder) and len(folder) > len(workspace):
         folder = os.path.dirname(folder)
     if folder != path:
@@ -175,6 +177,17 @@ def begin_in_place():
     if folder != os.path.normpath(workspace):
         os.chdir(folder)
     visited[:] = [os.getcwd()]
+
+@contextlib.contextmanager
+def variables_of_cell(given):
+    """The environment has these variables for as long as the cell runs."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
 
 def run_cell(job, earlier):
     global notebook, behind_cell, count, captured
@@ -188,7 +201,8 @@ def run_cell(job, earlier):
             begin_notebook(job, earlier)
             try:
                 heed_interrupt()
-                run_source(with_call(job['code']))
+                with variables_of_cell(notebook.get('variables') or {}):
+                    run_source(with_call(job['code']))
             except SystemExit:
                 if not leaves():
                     raise

@@ -8,7 +8,7 @@
 
 namespace cmcp {
 
-// The Python program of a kernel: takes code over the socket that is its descriptor 3 and runs it in one namespace
+// The program of a kernel: takes code over the socket that is its descriptor 3 and runs it in one namespace
 // that stays. Messages are a length of four bytes, big end first, and JSON:
 //   {"op": "run", "id", "code", "mark"} → {"id", "ok", "exit", "result"?, "result_is_repr"?, "displays"?,
 //   "left_running"?, "cpu_us", "peak_bytes"}, after `mark` was printed on both streams; the first answer has "earlier"
@@ -22,7 +22,7 @@ namespace cmcp {
 //   {"op": "keep", "id", "program", "mark", "most"} → {"id", "ok", "exit", "state": {"variables", "bytes"} or
 //   "reason"}: the variables are in a file of the workspace, at most so many bytes
 //   {"op": "run", …, "notebook": {"silent"?, "store_history"?, "user_expressions"?, "allow_stdin"?, "path"?,
-//   "environment"?}} → the same with "state":
+//   "environment"?, "makes_path"?, "variables"? (of this cell), "data_forms"?, "typescript"?}} → the same with "state":
 //   {"execution_count", "user_expressions", "payload"?, "error"?} in place of a result; before it any number of {"id",
 //   "event", "content"}: messages of Jupyter's iopub channel, each after `mark` with marked_stream::pause_byte as its
 //   last byte was printed on both streams (kernel_notebook.py); one without a name only keeps the order of the streams,
@@ -33,6 +33,7 @@ namespace cmcp {
 //   {"op": "programs", "programs": {name: text}}, before the others: compiled when code first wants them
 // Ends when the socket is closed. Its arguments are the workspace's path inside, which is made importable, the
 // folder for what it keeps, and "forget".
+extern const std::string_view kernel_node;  // of JavaScript, whole
 extern const std::string_view kernel_display;
 extern const std::string_view kernel_code;
 extern const std::string_view kernel_driver;
@@ -48,6 +49,7 @@ extern const std::string_view kernel_loop;        // asynchronous code
 extern const std::string_view kernel_workers;     // of multiprocessing
 extern const std::string_view kernel_figures;     // modules that show figures; stands behind python_figures
 extern const std::string_view kernel_forms;       // of values that few kernels show
+extern const std::string_view kernel_data;        // charts and tables as data
 extern const std::string_view kernel_stand_in;    // what code imports from IPython, where that is not installed
 
 std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside,
@@ -58,6 +60,18 @@ std::vector<std::string> kernel_arguments(std::string interpreter, std::string w
     std::vector<std::string> arguments{std::move(workspace_inside), std::move(stored_folder)};
     if (forgets) arguments.emplace_back("forget");
     return python_arguments(python_home::sandbox, std::move(interpreter), std::move(program), std::move(arguments));
+}
+
+// The parser of the program's own Node.js is an internal part of it.
+std::vector<std::string> node_kernel_arguments(std::string workspace_inside)
+{
+    return {"/usr/bin/env",
+            "node",
+            "--expose-internals",
+            "--no-warnings",
+            "-e",
+            std::string(kernel_node),
+            std::move(workspace_inside)};
 }
 
 // A start has to stay within a packet (wire/packet_socket.hpp), so these are not among the arguments.
@@ -73,6 +87,7 @@ json::object later_kernel_programs()
     later["kernel_workers"] = kernel_workers;
     later["kernel_figures"] = std::string(sandbox::python_figures) + std::string(kernel_figures);
     later["kernel_forms"] = kernel_forms;
+    later["kernel_data"] = kernel_data;
     later["kernel_stand_in"] = kernel_stand_in;
     std::string recall(kernel_state_common);
     later["kernel_recall"] = recall.append(kernel_state_take).append(kernel_state_recall);

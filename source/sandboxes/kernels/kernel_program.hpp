@@ -13,6 +13,10 @@ namespace cmcp {
 std::vector<std::string> kernel_arguments(std::string interpreter, std::string workspace_inside,
                                           std::string stored_folder, bool forgets);
 
+/// The same for JavaScript and TypeScript, by the Node.js that is found inside. Its cells have "typescript" for the
+/// latter; variables are neither kept nor copied.
+std::vector<std::string> node_kernel_arguments(std::string workspace_inside);
+
 /// The first message to a kernel: programs that few kernels need.
 json::object later_kernel_programs();
 

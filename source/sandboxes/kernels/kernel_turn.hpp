@@ -18,6 +18,7 @@ struct kernel_manager::kernel {
 
     std::string id;    // of the sandbox
     std::string name;  // empty: the sandbox's own
+    kernel_language language = kernel_language::python;
     std::string owner;
     event::clock::time_point used;
     double started = 0;     // seconds since 1970

@@ -2,7 +2,9 @@
 // and by hosts beneath a domain. Two versions of the SDK: the newest, and one that makes sandboxes at the older path.
 import assert from "node:assert/strict";
 import crypto from "node:crypto";
+import fs from "node:fs";
 import http from "node:http";
+import path from "node:path";
 import { test, until } from "../lib/report.mjs";
 import { start_server } from "../lib/server.mjs";
 
@@ -212,7 +214,47 @@ await test("e2b: code runs in contexts that keep variables, and results have the
     assert.equal((await code.runCode("import os; os.environ.get('V')")).text, undefined);
     assert.equal((await code.runCode("echo $0", { language: "bash" })).logs.stdout.join("").includes("bash"), true);
     await code.removeCodeContext(other);
-    assert.equal((await code.listCodeContexts()).length, 1);
+    const usual = await code.listCodeContexts();
+    assert.deepEqual(usual.map(({ language, cwd }) => [language, cwd]).slice(0, 2), [["python", HOME], ["javascript", HOME]]);
+    assert.ok(!usual.some(({ id }) => id === other.id));
+});
+
+await test("e2b: charts, tables and containers come as data", async () => {
+    const code = await CodeSandbox.connect(box.sandboxId);
+    const drawn = await code.runCode("import matplotlib.pyplot as plt\nplt.bar(['a', 'b'], [1, 2], label='n')\nplt.ylabel('size (cm)')\nplt.show()");
+    const { chart, png } = drawn.results[0];
+    assert.deepEqual([chart.type, chart.y_unit, chart.elements], ["bar", "cm", [{ label: "a", group: "n", value: 1 }, { label: "b", group: "n", value: 2 }]]);
+    assert.ok(png);
+    assert.deepEqual((await code.runCode("import pandas\npandas.DataFrame({'n': [1, None]})")).results[0].data, { n: [1, null] });
+    assert.deepEqual((await code.runCode("{'a': [1]}")).results[0].json, { a: [1] });
+    await code.runCode("from PIL import Image\npicture = Image.new('RGB', (2, 2))");
+    assert.ok((await code.runCode("picture.save('p.png')")).results[0].png);
+    assert.equal((await code.runCode("open('p.png', 'rb').read(4)[1:]")).text, "b'PNG'");
+});
+
+await test("e2b: JavaScript and TypeScript run in contexts of their own", async () => {
+    const code = await CodeSandbox.create({ envs: { WHO: "all" } });
+    const done = await code.runCode("import { readFileSync } from 'fs'\nconst x = 6; console.log(typeof readFileSync, process.env.WHO)\nx * 7", { language: "js", envs: { WHO: "one" } });
+    assert.deepEqual([done.text, done.logs.stdout, done.error], ["42", ["function one\n"], undefined]);
+    assert.equal((await code.runCode("`${x} ${process.env.WHO} ${process.cwd()}`", { language: "javascript" })).text, `6 all ${HOME}`);
+    assert.equal((await code.runCode("x", { language: "python" })).error.name, "NameError");
+    const failed = await code.runCode("null.x", { language: "js" });
+    assert.equal(failed.error.name, "TypeError");
+    await assert.rejects(code.runCode("while (true) {}", { language: "js", timeoutMs: 1000 }));
+    assert.equal((await code.runCode("x + 1", { language: "js", timeoutMs: 20_000 })).text, "7");
+    const other = await code.createCodeContext({ language: "js", cwd: `${HOME}/inner` });
+    assert.equal((await code.runCode("`${process.cwd()} ${typeof x}`", { context: other })).text, `${HOME}/inner undefined`);
+    const compiler = path.resolve(import.meta.dirname, "../node_modules/typescript");
+    for (const name of ["package.json", "lib/typescript.js"]) await code.files.write(`node_modules/typescript/${name}`, new Blob([fs.readFileSync(path.join(compiler, name))]));
+    assert.equal((await code.runCode("enum Size { big = 3 }\nconst size: number = Size.big\nsize", { language: "ts" })).text, "3");
+    await assert.rejects(code.runCode("1", { language: "cobol" }));
+    await code.kill();
+});
+
+await test("e2b: who waits for code of a sandbox that is deleted hears of it", async () => {
+    const brief = await CodeSandbox.create();
+    const running = brief.runCode("print('begun', flush=True)\nimport time; time.sleep(300)", { onStdout: () => void brief.kill(), timeoutMs: 100_000 });
+    await assert.rejects(running, /killed/);
 });
 
 await test("e2b: an older SDK works in the same way", async () => {

@@ -30,7 +30,7 @@ let kernel;
 await test("jupyter: kernelspecs are listed", async () => {
     await specs.ready;
     assert.equal(specs.specs.default, "python3");
-    assert.deepEqual(Object.keys(specs.specs.kernelspecs).sort(), ["python3", "sandbox"]);
+    assert.deepEqual(Object.keys(specs.specs.kernelspecs).sort(), ["javascript", "python3", "sandbox"]);
 });
 
 await test("jupyter: a kernel starts and tells about itself over binary messages", async () => {
