@@ -29,7 +29,7 @@ add_custom_target(package_texts ALL DEPENDS ${made_texts})
 # Every program that is shipped, and with the texts beside them what `cmake --install` and CPack take; both without the tests.
 # A server needs all of them but the load tester.
 add_custom_target(server_programs)
-foreach(program container-mcp container-mcp-launcher container-mcp-zygote)
+foreach(program container-mcp container-mcp-launcher container-mcp-run container-mcp-zygote)
     if(TARGET ${program})
         add_dependencies(server_programs ${program})
     endif()

@@ -8,7 +8,7 @@ import subprocess
 from pages import PROJECT
 
 OURS = ("container-mcp", "container-mcp-load")
-OWN_HELP = (("image", "add"), ("connect",), ("backup",), ("restore",), ("key", "create"), ("audit", "verify"), ("audit", "export"), ("audit", "tail"), ("exec",), ("cp",), ("logs",), ("call",), ("sandboxes",))
+OWN_HELP = (("run",), ("image", "add"), ("connect",), ("backup",), ("restore",), ("key", "create"), ("audit", "verify"), ("audit", "export"), ("audit", "tail"), ("exec",), ("cp",), ("logs",), ("call",), ("sandboxes",))
 FOLDERS = re.compile(r"(?:\./)?((?:(?:scripts|test|container|docs|source|cmake)/[\w./-]*[\w-])|tools/\w+\.[ch]pp)/?$")
 
 

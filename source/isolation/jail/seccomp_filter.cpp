@@ -7,10 +7,10 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -85,16 +85,20 @@ context empty_filter(int otherwise)
     return filter;
 }
 
-context build(bool memory_files, bool announcing, bool sockets)
+using call_names = std::span<const std::string_view>;
+
+bool is_one_of(call_names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+context build(bool memory_files, bool sockets, call_names announced)
 {
     context filter = empty_filter(EPERM);
     for (std::string_view name : allowed_syscalls())
-        if (!announcing || (name != "connect" && !(sockets && name == "bind")))
-            add_rule(filter.get(), {name, -1, 0, {}});
+        if (!is_one_of(announced, name)) add_rule(filter.get(), {name, -1, 0, {}});
     if (memory_files) add_rule(filter.get(), {"memfd_create", -1, 0, {}});
-    const auto is_announced = [&](const syscall_rule& rule) { return sockets && rule.error == EAFNOSUPPORT; };
-    for (const syscall_rule& rule : conditional_syscalls())
-        if (!is_announced(rule)) add_rule(filter.get(), rule);
+    for (const syscall_rule& rule : conditional_syscalls()) {
+        const bool is_announced = is_one_of(announced, rule.name) || (sockets && rule.error == EAFNOSUPPORT);
+        if (!is_announced) add_rule(filter.get(), rule);
+    }
     return filter;
 }
 
@@ -205,7 +209,7 @@ const char* architecture_name(unsigned token)
 
 }  // namespace
 
-bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false, false)); }
+bpf_program compile_filter(bool memory_files) { return with_prologue(build(memory_files, false, {})); }
 
 bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise)
 {
@@ -215,9 +219,12 @@ bpf_program compile_rules(const std::vector<syscall_rule>& rules, int otherwise)
 }
 
 // libseccomp does not take "notify" as the answer to everything else, so its own answers are exchanged.
-bpf_program compile_announcing_filter(bool memory_files, bool sockets)
+bpf_program compile_announcing_filter(bool memory_files, bool sockets, std::span<const std::string_view> more)
 {
-    bpf_program program = with_prologue(build(memory_files, true, sockets));
+    std::vector<std::string_view> announced{"connect"};
+    if (sockets) announced.emplace_back("bind");
+    announced.insert(announced.end(), more.begin(), more.end());
+    bpf_program program = with_prologue(build(memory_files, sockets, announced));
     for (sock_filter& each : program.code)
         if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
     return program;
@@ -270,29 +277,6 @@ std::vector<const bpf_program*> call_filters::choose(const program_view& program
 const bpf_program* call_filters::announcing(const program_view& programs) const
 {
     return programs.all ? &announcing_general_ : &announcing_listed_;
-}
-
-namespace {
-
-long install(const bpf_program& filter, unsigned long flags)
-{
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-    sock_fprog program{static_cast<unsigned short>(filter.code.size()), const_cast<sock_filter*>(filter.code.data())};
-    return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-}
-
-}  // namespace
-
-bool install_filter(const bpf_program& filter) { return install(filter, 0) == 0; }
-
-unique_fd install_announcing_filter(const bpf_program& filter)
-{
-    constexpr unsigned long wait_killable =
-        1ul << 5;  // Linux 5.19: signals do not disturb a call that waits for its answer
-    unique_fd listener(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | wait_killable)));
-    if (!listener && errno == EINVAL)
-        listener.reset(static_cast<int>(install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER)));
-    return listener;
 }
 
 namespace {

@@ -29,8 +29,10 @@ bpf_program compile_filter(bool memory_files = true);
 /// The same filter for a run with a listener (refusal_listener.hpp): what would fail with EPERM, or be killed as a call
 /// of a foreign architecture, every socket of another family than the internet's, and every bind and connect is sent to
 /// the listener first. Without a listener it fails with ENOSYS.
-/// Where `sockets` is false, sockets are refused as without a listener and only connect is sent.
-bpf_program compile_announcing_filter(bool memory_files = true, bool sockets = true);
+/// Where `sockets` is false, sockets are refused as without a listener and only connect is sent. `more`: names of calls
+/// that are sent to the listener, too, whatever their arguments are.
+bpf_program compile_announcing_filter(bool memory_files = true, bool sockets = true,
+                                      std::span<const std::string_view> more = {});
 
 /// The filters of cells of class machine.
 struct machine_filter {

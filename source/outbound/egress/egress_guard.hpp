@@ -36,6 +36,7 @@ public:
     // NOLINTNEXTLINE(bugprone-exception-escape): a server without memory for this ends
     ~egress_guard() { stop(); }
 
+    const asio::any_io_executor& executor() const { return executor_; }
     void stop();  ///< closes every connection
 
     /// A ticket under the guard's policy. `label` names the use in audit lines. The ticket ends with the last copy of

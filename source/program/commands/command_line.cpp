@@ -1,6 +1,7 @@
 #include "commands/commands.hpp"
 
 #include "config/config_error.hpp"
+#include "local/run_words.hpp"
 #include "text/words.hpp"
 
 #include <CLI/CLI.hpp>
@@ -61,6 +62,18 @@ void add_options(CLI::App& app, raw_options& into)
     app.add_option("--config", into.toml_file, "TOML file (config.toml)");
     app.add_flag("--debug", into.debug, "Log everything");
     app.add_flag("--version", into.version, "Show the version");
+}
+
+// Another program reads them (isolation/local); here they are for --help and for shells that complete them.
+void add_local_run(CLI::App& app)
+{
+    auto* run = app.add_subcommand("run", "Run a program of this machine in a local sandbox: run [OPTIONS] -- COMMAND");
+    for (const auto& each : sandbox::run_options) {
+        if (each.value == nullptr)
+            run->add_flag(each.name, each.about);
+        else
+            run->add_option(each.name, each.about)->type_name(each.value);
+    }
 }
 
 void add_image_commands(CLI::App& image, image_line& into, bool& json)
@@ -355,6 +368,7 @@ void add_commands(CLI::App& app, raw_options& into)
         *app.add_subcommand("secret", "Set, list and remove secrets that sandboxes use without seeing them"),
         into.secret.wanted, into.json);
     add_audit_commands(*app.add_subcommand("audit", "Verify, export and follow the audit"), into.audit, into.json);
+    add_local_run(app);
     add_people_commands(app, into);
     add_admin_commands(app, into);
     app.add_subcommand("completion", "Print the script by which bash, zsh or fish completes commands")

@@ -172,6 +172,11 @@ int health(const loaded_settings& loaded, bool live);
 /// Work on the store of images; 1 when `verify` finds a difference.
 int images(const loaded_settings& loaded, const image_line& line, bool json);
 
+/// Becomes the program that runs another one in a local sandbox; `argv` begins with "run". Throws where there is none.
+int run_locally(char** argv);
+/// Serves the network of such a sandbox (local/network_helper.hpp).
+int serve_network_of_run();
+
 /// Runs a program in a sandbox on the standard streams, or a shell on the terminal; the exit code is the program's.
 int exec(const loaded_settings& loaded, const exec_words& line);
 int shell(const loaded_settings& loaded, const exec_words& line);

@@ -4,6 +4,7 @@
 #include "config/settings.hpp"
 #include "images/image_fetcher.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "local/network_helper.hpp"
 #include "server/hidden_secrets.hpp"
 #include "server/serve.hpp"
 
@@ -90,6 +91,8 @@ int run(const command::command_line& line, int argc, char** argv)
     if (line.command == "version") return show_version();
     if (line.command == "completion") return command::show_completion_script(line.shell);
     if (line.command == complete_role) return complete_words(line);
+    if (line.command == "run")
+        throw config_error("run has no settings of the server: container-mcp run [OPTIONS] -- COMMAND");
     const loaded_settings loaded = load_settings(line.sources);
     const command::own_start again{{argv, argv + argc}, line.sources.variables};
     command::hide_secrets(argc, argv, loaded.secret_variables);
@@ -121,8 +124,11 @@ int run(const command::command_line& line, int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-    if (argc > 1 && std::string_view(argv[1]) == fetcher_role) return serve_image_fetch();
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    if (first == fetcher_role) return serve_image_fetch();
     try {
+        if (first == "run") return command::run_locally(argv + 1);
+        if (first == sandbox::network_role) return command::serve_network_of_run();
         return run(command::parse_command_line(argc, argv), argc, argv);
     } catch (const command::early_exit& e) {
         return e.code;

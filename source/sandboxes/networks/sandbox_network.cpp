@@ -4,6 +4,7 @@
 #include "egress/byte_account.hpp"
 #include "egress/held_secret.hpp"
 #include "egress/name_addresses.hpp"
+#include "egress/network_doors.hpp"
 #include "identity/quotas.hpp"
 #include "log/log.hpp"
 #include "posix/bytes.hpp"
@@ -13,9 +14,6 @@
 #include "text/words.hpp"
 #include "wire/run_request.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/udp.hpp>
-
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -24,7 +22,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/socket.h>
 
 namespace cmcp {
 
@@ -93,32 +90,9 @@ std::string network_account::refusal()
 
 }  // namespace
 
-using asio::ip::tcp;
-using asio::ip::udp;
-
 namespace {
 
 constexpr std::chrono::minutes idle_limit{15};
-constexpr std::size_t first_named_door = 2;  // after the one of names and the proxy's
-
-template <class Protocol>
-Protocol protocol_of(int socket)
-{
-    int family = AF_INET;
-    socklen_t length = sizeof family;
-    ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length);
-    return family == AF_INET6 ? Protocol::v6() : Protocol::v4();
-}
-
-template <class Socket>
-Socket adopt(const asio::any_io_executor& executor, unique_fd descriptor)
-{
-    Socket socket(executor);
-    using protocol = typename Socket::protocol_type;
-    socket.assign(protocol_of<protocol>(descriptor.get()), descriptor.get());
-    static_cast<void>(descriptor.release());
-    return socket;
-}
 
 }  // namespace
 
@@ -260,20 +234,12 @@ void sandbox_network::open(const sandbox::cell_name& cell, std::vector<unique_fd
         serve_tools_(cell.cell, std::move(tools));
     }
     const auto record = store_.find(cell.principal, cell.cell);
-    if (!record || doors.size() <= first_named_door) return;
+    if (!record || doors.empty()) return;
     questions_.forget_refusals(cell.cell);
     auto live = std::make_unique<live_network>(executor_);
     live->has_secrets = !begins.empty() && begins.mapped();
     *live->ticket = issue(*record, live->has_secrets);
-    const auto holder = [slot = live->ticket] { return *slot; };
-    auto questions = adopt<udp::socket>(executor_, std::move(doors[0]));
-    live->doors.spawn("names of a sandbox", guard_.serve_names(std::move(questions), live->names, holder));
-    auto proxy = adopt<tcp::acceptor>(executor_, std::move(doors[1]));
-    live->doors.spawn("proxy of a sandbox", guard_.serve_door(std::move(proxy), holder));
-    for (std::size_t i = first_named_door; i < doors.size(); ++i) {
-        auto door = adopt<tcp::acceptor>(executor_, std::move(doors[i]));
-        live->doors.spawn("door of a sandbox", guard_.serve_named_door(std::move(door), live->names, holder));
-    }
+    serve_network_doors(guard_, live->doors, std::move(doors), live->names, [slot = live->ticket] { return *slot; });
     live_[cell.cell] = std::move(live);
 }
 
