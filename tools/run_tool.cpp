@@ -129,9 +129,10 @@ tool_result answer_with_job(const job_manager::end_of_call& call)
     answer["cursor"] = static_cast<std::int64_t>(call.printed.size());
     const bool waits = call.job.state == "queued";
     answer["message"] =
-        std::string(waits ? "An earlier call's code still runs in this kernel (interrupt_kernel ends it), so this one "
-                            "waits in the background and begins after it"
-                          : "Its time is over, and it goes on in the background") +
+        std::string(
+            waits ? "An earlier call still runs there (job_kill ends it), so this one waits in the background and "
+                    "begins after it"
+                  : "Its time is over, and it goes on in the background") +
         ": job_poll with this job_id and cursor reads on (until: end waits for its end), job_kill ends it.";
     return answer_of(std::move(answer));
 }

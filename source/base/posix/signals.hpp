@@ -26,4 +26,10 @@ inline void unblock_signals()  ///< all of them, for a program that is executed 
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// Those that Python ignores for itself end a program again that is executed next: `yes | head` ends without a word.
+inline void stop_ignoring_signals()
+{
+    for (const int each : {SIGPIPE, SIGXFSZ}) ::signal(each, SIG_DFL);
+}
+
 }  // namespace cmcp

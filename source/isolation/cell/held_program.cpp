@@ -8,6 +8,7 @@
 #include "jail/payload.hpp"
 #include "limits/limits.hpp"
 #include "posix/child_process.hpp"
+#include "posix/signals.hpp"
 #include "wire/packet_socket.hpp"
 
 #include <fcntl.h>
@@ -51,6 +52,7 @@ void install_held_descriptors(jail_plan& plan, int held_library)
     arguments.resize(kind.arguments, ":");
     arguments.back() = std::string(room_for_arguments, ':');
     std::vector<std::string> variables{held_preload, std::string(room_for_variables, '=')};
+    stop_ignoring_signals();
     ::execve(arguments[0].c_str(), pointers(arguments).data(), pointers(variables).data());
     throw step_failed("start program " + arguments[0]);
 }

@@ -123,6 +123,7 @@ void execute_program(jail_plan& plan)
 {
     if (const auto python = python_start::read(plan.request.argv)) hand_over_program(plan, *python);
     std::vector<std::string> environment = make_environment(plan.request);
+    stop_ignoring_signals();
     ::execve(plan.request.argv.at(0).c_str(), pointers(plan.request.argv).data(), pointers(environment).data());
     throw step_failed("start program " + plan.request.argv.at(0));
 }

@@ -3,7 +3,7 @@
 #include "config/settings.hpp"
 #include "files/folder_reader.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "kernels/kernel_turn.hpp"
+#include "kernels/kernel_slot.hpp"
 #include "log/log.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ std::uint64_t kernel_manager::room_for_state(const std::string& owner) const
 awaitable<std::string> kernel_manager::keep_state(std::shared_ptr<kernel> one, std::string why)
 {
     one->why_ended = std::move(why);
-    const auto meanwhile = std::make_shared<turn>(one);  // a call waits, and starts the next kernel
+    const auto meanwhile = std::make_shared<call_line::turn>(one->line);  // a call waits, and starts the next kernel
     const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
     log::info("kernel_kept", {{"sandbox", one->id}, {"done", answer.ok}, {"bytes", number_of(answer.state, "bytes")}});
     sandbox_record where;
@@ -153,7 +153,7 @@ awaitable<std::string> kernel_manager::keep_one(std::shared_ptr<kernel> one, std
     if (!one->lives()) co_return lost;
     one->returns = true;
     one->why_ended = why;
-    if (one->line.empty())
+    if (one->line->empty())
         lost = co_await keep_state(one, std::move(why));
     else
         lost = "all variables" + of_kernel(*one) + ", which ran code";
@@ -173,15 +173,15 @@ void kernel_manager::forget_kept(const std::filesystem::path& workspace, const s
 awaitable<kernel_manager::kept_copy> kernel_manager::copy_aside(sandbox_record of)
 {
     kept_copy copy;
-    std::vector<std::shared_ptr<turn>> turns;
+    std::vector<std::shared_ptr<call_line::turn>> turns;
     std::vector<std::string> folders;
     for (const auto& one : all_of(of.id)) {
         if (!one->lives()) continue;
         ++copy.busy;
-        auto mine = std::make_shared<turn>(one);
+        auto mine = std::make_shared<call_line::turn>(one->line);
         const auto until = event::clock::now() + keeping_limit;
         bool in_time = true;
-        while (!mine->has_come() && in_time) in_time = co_await one->changed.wait(until);
+        while (!mine->has_come() && in_time) in_time = co_await mine->wait(until);
         if (!mine->has_come() || !one->lives()) continue;
         turns.push_back(std::move(mine));
         const auto answer = co_await one->process->keep(room_for_state(one->owner), keeping_limit);
@@ -207,7 +207,7 @@ std::vector<std::shared_ptr<kernel_manager::kernel>> kernel_manager::all_of(cons
 bool kernel_manager::interrupt(const std::string& id, const std::string& name)
 {
     const auto entry = kernels_.find({id, name});
-    if (entry == kernels_.end() || entry->second->line.empty() || !entry->second->process) return false;
+    if (entry == kernels_.end() || entry->second->line->empty() || !entry->second->process) return false;
     entry->second->process->interrupt();
     return true;
 }
@@ -219,7 +219,7 @@ awaitable<> kernel_manager::end(std::string id)
 
 awaitable<> kernel_manager::end_one(std::shared_ptr<kernel> one)
 {
-    if (!std::exchange(one->returns, false) && one->line.empty()) kernels_.erase({one->id, one->name});
+    if (!std::exchange(one->returns, false) && one->line->empty()) kernels_.erase({one->id, one->name});
     if (one->lives()) co_await one->process->finish();
 }
 
@@ -257,7 +257,7 @@ awaitable<> kernel_manager::stop()
     const auto all = std::exchange(kernels_, {});
     task_group keeping(executor_);
     for (const auto& [key, one] : all)
-        if (one->lives() && one->line.empty() && one->name.empty()) keeping.spawn("keep kernel", keep_at_end(one));
+        if (one->lives() && one->line->empty() && one->name.empty()) keeping.spawn("keep kernel", keep_at_end(one));
     co_await keeping.wait_idle(keeping_limit);
     for (const auto& [key, one] : all)
         if (one->lives()) co_await one->process->finish();
@@ -267,7 +267,7 @@ std::vector<kernel_manager::view> kernel_manager::list() const
 {
     std::vector<view> all;
     for (const auto& [key, one] : kernels_)
-        if (one->lives()) all.push_back({one->id, one->name, one->owner, !one->line.empty(), one->started});
+        if (one->lives()) all.push_back({one->id, one->name, one->owner, !one->line->empty(), one->started});
     return all;
 }
 
@@ -281,7 +281,7 @@ std::size_t kernel_manager::count(const std::string* owner) const
 std::size_t kernel_manager::idle_in(const std::string& id) const
 {
     return static_cast<std::size_t>(std::ranges::count_if(kernels_, [&](const auto& entry) {
-        return entry.first.first == id && entry.second->lives() && entry.second->line.empty();
+        return entry.first.first == id && entry.second->lives() && entry.second->line->empty();
     }));
 }
 
@@ -302,9 +302,9 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::longest_unused(const std
     const auto own = count(&owner);
     std::shared_ptr<kernel> best;
     for (const auto& [id, each] : kernels_) {
-        if (!each->lives() || !each->line.empty()) continue;
+        if (!each->lives() || !each->line->empty()) continue;
         if (each->owner != owner && count(&each->owner) <= own + 1) continue;
-        const auto rank = [&](const kernel& of) { return std::pair(of.owner != owner, of.used); };
+        const auto rank = [&](const kernel& of) { return std::pair(of.owner != owner, of.line->used()); };
         if (!best || rank(*each) < rank(*best)) best = each;
     }
     return best;
@@ -316,7 +316,8 @@ awaitable<> kernel_manager::make_room(std::string owner, request_io& io)
     for (auto full = why_full(owner); !full.empty(); full = why_full(owner)) {
         const auto idle = longest_unused(owner);
         if (!idle) throw sandbox_error("QuotaExceeded", full + advice(count(&owner) != 0));
-        const auto meanwhile = std::make_shared<turn>(idle);  // a call on that kernel waits and starts it anew
+        const auto meanwhile =
+            std::make_shared<call_line::turn>(idle->line);  // a call on that kernel waits and starts it anew
         co_await keep_state(idle, "The kernel had been ended to make room for another one");
         log::info("kernel_gave_way", {{"principal", log::unless_empty(idle->owner)}});
         co_await idle->process->finish();

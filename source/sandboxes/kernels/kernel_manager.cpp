@@ -3,7 +3,7 @@
 #include "jsonrpc/write_json.hpp"
 #include "kernels/kernel_ends.hpp"
 #include "kernels/kernel_program.hpp"
-#include "kernels/kernel_turn.hpp"
+#include "kernels/kernel_slot.hpp"
 #include "log/log.hpp"
 #include "packages/sandbox_packages.hpp"
 #include "runs/output_collector.hpp"
@@ -53,7 +53,7 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
 {
     answer = co_await process->execute(std::move(code), right.text(), output, limit, std::move(answers));
     sandbox::run_result end;
-    if (answer.lost && process->end()) end = *process->end();
+    if (answer.lost && process->end()) end = end_of_last_call(*process->end());
     end.why = cause_of(*process, answer);
     if (answer.lost) co_return end;
     end.exit_code = answer.exit;
@@ -62,14 +62,8 @@ awaitable<sandbox::run_result> run_code(std::shared_ptr<kernel_process> process,
     co_return end;
 }
 
+constexpr std::string_view program = "kernel";           // for its callers
 constexpr auto longest_look = std::chrono::seconds(20);  // of a question about the code
-
-[[noreturn]] void throw_busy()
-{
-    throw sandbox_error("Busy",
-                        "The kernel still runs an earlier call's code, so this call has done nothing. Wait for that run "
-                        "(job_poll, where it is a job), end it with interrupt_kernel or job_kill, or use another sandbox.");
-}
 
 bool is_cell(const json::object& message) { return message.contains("notebook"); }
 
@@ -116,7 +110,7 @@ using clock = event::clock;
 awaitable<> kernel_manager::tell_caller(request_io& io, log_severity level, std::string sentence)
 {
     json::value data = json::string(sentence);
-    co_await io.log(level, "kernel", std::move(data));
+    co_await io.log(level, std::string(program), std::move(data));
 }
 
 kernel_manager::kernel_manager(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -141,35 +135,6 @@ std::shared_ptr<kernel_manager::kernel> kernel_manager::living(const std::string
     const auto entry = kernels_.find({id, std::string()});
     if (entry == kernels_.end() || !entry->second->lives()) return nullptr;
     return entry->second;
-}
-
-awaitable<bool> kernel_manager::wait_for_turn(std::shared_ptr<turn> mine, request_io& io, time_limit until)
-{
-    if (!mine->has_come()) co_await tell_caller(io, log_severity::info, "Waiting for the run before in this kernel.");
-    bool in_time = true;
-    while (!mine->has_come() && in_time) {
-        io.queued(mine->place());
-        if (until)
-            in_time = co_await mine->of->changed.wait(*until);
-        else
-            co_await mine->of->changed.wait();
-    }
-    co_return mine->has_come();
-}
-
-// For as long as its own run may take; then the call waits as a job, which has the time of one.
-awaitable<> kernel_manager::wait_in_line(std::shared_ptr<turn> mine, request_io& io, run_options& options)
-{
-    if (!options.background) {
-        const auto until = event::clock::now() + runs_.python_terms().time(options);
-        const bool in_time = co_await wait_for_turn(mine, io, until);
-        if (in_time) co_return;
-        printed_so_far nothing;
-        if (options.may_outlive) options.background = co_await io.outlive(std::move(nothing));
-        if (!options.background) throw_busy();
-        options.timeout.reset();
-    }
-    co_await wait_for_turn(mine, io);
 }
 
 // Memory and processor time are the whole kernel's, or memory that of its cell; the time is that of its life or a call.
@@ -221,8 +186,8 @@ awaitable<kernel_outcome> kernel_manager::take_turn(caller who, request_io& io, 
                                                     run_options options)
 {
     const auto one = kernel_of(where);
-    const auto mine = std::make_shared<turn>(one);
-    co_await wait_in_line(mine, io, options);
+    const auto mine = std::make_shared<call_line::turn>(one->line);
+    co_await runs_.wait_in_line(*mine, io, options, runs_.python_terms(), program);
     auto place = co_await runs_.admit(who, io, options.background);
     if (one->lives())
         one->why_ended.clear();  // it was kept, and did not end
@@ -293,12 +258,12 @@ awaitable<kernel_fork> kernel_manager::copy(caller who, request_io& io, sandbox_
                                             std::shared_ptr<kernel> one)
 {
     kernel_fork copied;
-    std::shared_ptr<turn> mine;
+    std::shared_ptr<call_line::turn> mine;
     run_admission::slot place;
     if (one) {
-        mine = std::make_shared<turn>(one);
+        mine = std::make_shared<call_line::turn>(one->line);
         run_options as_a_run;
-        co_await wait_in_line(mine, io, as_a_run);
+        co_await runs_.wait_in_line(*mine, io, as_a_run, runs_.python_terms(), program);
         place = co_await runs_.admit(who, io, false);
     }
     copied.where = co_await runs_.sandboxes().fork(std::move(who), from.id, std::move(name));
@@ -312,7 +277,7 @@ awaitable<kernel_transfer> kernel_manager::carry(std::shared_ptr<kernel> from, r
 {
     const auto began = clock::now();
     const auto fresh = kernel_of(to);
-    const auto mine = std::make_shared<turn>(fresh);
+    const auto mine = std::make_shared<call_line::turn>(fresh->line);
     if (!mine->has_come() || fresh->process) {
         kernel_transfer nothing;
         nothing.problem = "The new sandbox's kernel was used by another call already.";
@@ -347,10 +312,10 @@ awaitable<kernel_answer> kernel_manager::converse_in_turn(caller who, request_io
 {
     const auto one = kernel_of(where, which.name);
     one->language = which.language;
-    const auto mine = std::make_shared<turn>(one);
-    co_await wait_for_turn(mine, io);
+    const auto mine = std::make_shared<call_line::turn>(one->line);
     run_options options;
     options.background = true;
+    co_await runs_.wait_in_line(*mine, io, options, runs_.python_terms(), program);
     std::chrono::milliseconds limit = longest_look;
     run_admission::slot place;
     tool_rights::ticket right;

@@ -108,14 +108,10 @@ public:
 
 private:
     struct kernel;
-    struct turn;
 
     std::shared_ptr<kernel> kernel_of(const sandbox_record& where, const std::string& name = {});
     std::shared_ptr<kernel> living(const std::string& id) const;  // a sandbox's own; null: none
     std::vector<std::shared_ptr<kernel>> all_of(const std::string& id) const;
-    using time_limit = std::optional<event::clock::time_point>;
-    awaitable<bool> wait_for_turn(std::shared_ptr<turn> mine, request_io& io, time_limit until = {});  // in time
-    awaitable<> wait_in_line(std::shared_ptr<turn> mine, request_io& io, run_options& options);
     awaitable<> revive(std::shared_ptr<kernel> one, request_io& io, sandbox_record where);
     static std::string loss_before(kernel& one, const json::object& earlier);
     static std::string of_kernel(const kernel& one);  // words

@@ -79,7 +79,9 @@ awaitable<bool> sandbox_calls::noted(named_call which, note how)
 {
     const std::string principal = which.principal, sandbox = which.sandbox;
     call_records records(sandboxes_.places().folder(sandbox));
-    auto write = [records = std::move(records), which = std::move(which), how = std::move(how)] { how(records, which); };
+    auto write = [records = std::move(records), which = std::move(which), how = std::move(how)] {
+        how(records, which);
+    };
     std::string problem;
     try {
         co_await pool_.run(principal, std::move(write));

@@ -295,6 +295,55 @@ awaitable<run_outcome> sandbox_runner::with_tools(caller who, request_io& io, sa
     co_return outcome;
 }
 
+sandbox::run_result end_of_last_call(sandbox::run_result of_program)
+{
+    using sandbox::cause;
+    if (of_program.why == cause::exited || of_program.why == cause::signalled) of_program.denied.clear();
+    return of_program;
+}
+
+namespace {
+
+// False: it has not come until then.
+awaitable<bool> wait_for_turn(call_line::turn& mine, request_io& io, event::clock::time_point until)
+{
+    bool in_time = true;
+    while (!mine.has_come() && in_time) {
+        io.queued(mine.position());
+        in_time = co_await mine.wait(until);
+    }
+    co_return mine.has_come();
+}
+
+[[noreturn]] void throw_busy(std::string_view program)
+{
+    const bool is_kernel = program == "kernel";
+    throw sandbox_error("Busy",
+                        "The " + std::string(program) +
+                            " still runs an earlier call, so this one has done nothing. Wait for that (job_poll, "
+                            "where it is a job), or end it with job_kill" +
+                            (is_kernel ? " or interrupt_kernel." : ", or leave shell out."));
+}
+
+}  // namespace
+
+awaitable<> sandbox_runner::wait_in_line(call_line::turn& mine, request_io& io, run_options& options,
+                                         const run_terms& terms, std::string_view program) const
+{
+    if (mine.has_come()) co_return;
+    json::value waits = json::string("Waiting for the run before in this " + std::string(program) + ".");
+    co_await io.log(log_severity::info, std::string(program), std::move(waits));
+    if (!options.background) {
+        const bool in_time = co_await wait_for_turn(mine, io, event::clock::now() + terms.time(options));
+        if (in_time) co_return;
+        printed_so_far nothing;
+        if (options.may_outlive) options.background = co_await io.outlive(std::move(nothing));
+        if (!options.background) throw_busy(program);
+        options.timeout.reset();
+    }
+    co_await wait_for_turn(mine, io, event::clock::time_point::max());
+}
+
 awaitable<run_admission::slot> sandbox_runner::admit(caller who, request_io& io, bool background) const
 {
     auto place = co_await runs_.admit(std::move(who), io, background);

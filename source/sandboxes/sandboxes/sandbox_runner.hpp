@@ -2,6 +2,7 @@
 
 #include "files/trees.hpp"
 #include "runs/runner.hpp"
+#include "sandboxes/call_line.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 
 #include <chrono>
@@ -22,6 +23,10 @@ struct sandbox_outcome {
     changed_paths files;
     std::uint64_t grown_to = 0;  ///< bytes that its files take now; 0: no more than before
 };
+
+/// The end of a program that lasts, as that of its last call: what was refused to it before may have been an earlier
+/// call's.
+sandbox::run_result end_of_last_call(sandbox::run_result of_program);
 
 /// Runs programs in sandboxes that last, with their own files and packages. Throws sandbox_error. Everything given to
 /// the constructor must outlive it.
@@ -78,6 +83,12 @@ public:
     sandbox_manager& sandboxes() { return sandboxes_; }
     const runner& runs() const { return runs_; }
     blocking_pool& pool() const { return pool_; }
+
+    /// Waits for the turn of a call that uses a `program` that lasts ("kernel"), in the foreground for as long as its
+    /// run may take. Then the call waits as a job, and has the time of one; throws sandbox_error (Busy) where it can be
+    /// none.
+    awaitable<> wait_in_line(call_line::turn& mine, request_io& io, run_options& options, const run_terms& terms,
+                             std::string_view program) const;
 
     /// A place among the runs, or those in the background. Throws sandbox_error (Busy).
     awaitable<run_admission::slot> admit(caller who, request_io& io, bool background) const;

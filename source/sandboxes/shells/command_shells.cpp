@@ -51,7 +51,8 @@ std::string note_on_end(const command_shell& shell, const command_answer& answer
         return "The shell is gone with the launcher; folder, variables and functions are lost.";
     if (answer.unusable) return why_unusable(end);
     const std::string why = answer.timed_out ? "because it did not let itself be interrupted" : "with the command";
-    return "The shell ended " + why + ". The next call starts another one; folder, variables and functions are lost.";
+    return "The shell ended " + why +
+           ". The next call starts another one; folder, variables, functions and programs that it ran with & are lost.";
 }
 
 std::string note_of(const command_shell& shell, const command_answer& answer)
@@ -80,7 +81,7 @@ awaitable<sandbox::run_result> run_command(std::shared_ptr<command_shell> shell,
     answer = co_await shell->execute(std::move(command), std::move(folder), std::move(variable), output, limit);
     sandbox::run_result end;
     end.why = sandbox::cause::exited;
-    if (answer.lost && shell->end()) end = *shell->end();
+    if (answer.lost && shell->end()) end = end_of_last_call(*shell->end());
     if (!answer.lost) end.exit_code = answer.exit;
     if (answer.timed_out) end.why = sandbox::cause::timeout;
     co_return end;
@@ -93,35 +94,8 @@ struct command_shells::kept {
 
     std::string owner;
     std::shared_ptr<command_shell> shell;
-    event::clock::time_point used = event::clock::now();
     double started = 0;
-    std::size_t wanted = 0;  // calls that wait or run
-    bool busy = false;
-    event freed;
-};
-
-/// The right to use a shell, from wait() to its destruction.
-class command_shells::turn {
-public:
-    explicit turn(std::shared_ptr<kept> of) : of_(std::move(of)) { ++of_->wanted; }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    ~turn()
-    {
-        --of_->wanted;
-        of_->used = event::clock::now();
-        if (mine_) of_->busy = false;
-        of_->freed.notify();
-    }
-    awaitable<> wait()
-    {
-        while (of_->busy) co_await of_->freed.wait();
-        of_->busy = mine_ = true;
-    }
-
-private:
-    std::shared_ptr<kept> of_;
-    bool mine_ = false;
+    const std::shared_ptr<call_line> line = std::make_shared<call_line>();
 };
 
 command_shells::command_shells(const settings& config, asio::any_io_executor executor, sandbox::backend& backend,
@@ -151,7 +125,7 @@ awaitable<> command_shells::make_room(std::string owner)
             ++all;
             if (one->owner != owner) continue;
             ++own;
-            if (one->wanted == 0 && (!unused || one->used < unused->used)) unused = one;
+            if (one->line->empty() && (!unused || one->line->used() < unused->line->used())) unused = one;
         }
         if (own < runs_.sandboxes().limits().of(owner).shells && all < config_.max_shells) co_return;
         if (!unused)
@@ -188,8 +162,8 @@ awaitable<sandbox_outcome> command_shells::take_turn(caller who, request_io& io,
 {
     check_command(command);
     const auto one = shell_of(where);
-    turn mine(one);
-    co_await mine.wait();
+    call_line::turn mine(one->line);
+    co_await runs_.wait_in_line(mine, io, options, runs_.command_terms(), "shell");
     auto place = co_await runs_.admit(who, io, options.background);
     if (!one->lives()) {
         co_await runs_.sandboxes().admit_to_memory(where);
@@ -243,14 +217,14 @@ std::vector<command_shells::summary> command_shells::living() const
 {
     std::vector<summary> all;
     for (const auto& [sandbox, one] : shells_)
-        if (one->lives()) all.push_back({sandbox, one->owner, one->busy, one->started});
+        if (one->lives()) all.push_back({sandbox, one->owner, !one->line->empty(), one->started});
     return all;
 }
 
 bool command_shells::is_idle(const std::string& id) const
 {
     const auto entry = shells_.find(id);
-    return entry != shells_.end() && entry->second->lives() && entry->second->wanted == 0;
+    return entry != shells_.end() && entry->second->lives() && entry->second->line->empty();
 }
 
 awaitable<> command_shells::end(std::string id)
@@ -258,7 +232,7 @@ awaitable<> command_shells::end(std::string id)
     const auto entry = shells_.find(id);
     if (entry == shells_.end()) co_return;
     const auto one = entry->second;
-    if (one->wanted == 0) shells_.erase(entry);
+    if (one->line->empty()) shells_.erase(entry);
     if (one->lives()) co_await one->shell->finish();
 }
 

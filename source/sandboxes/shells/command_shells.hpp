@@ -40,7 +40,6 @@ public:
 
 private:
     struct kept;
-    class turn;
 
     std::shared_ptr<kept> shell_of(const sandbox_record& where);
     awaitable<> make_room(std::string owner);

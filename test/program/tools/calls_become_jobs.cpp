@@ -97,7 +97,8 @@ TEST_CASE("a cell that takes longer than its time goes on as a job in its kernel
     CHECK(after.at("result") == 10);
 }
 
-TEST_CASE("a cell behind one that does not end becomes a job that waits, or is refused, and runs when its turn has come")
+TEST_CASE(
+    "a cell behind one that does not end becomes a job that waits, or is refused, and runs when its turn has come")
 {
     client_stage s;
     const auto id = s.create();
@@ -110,7 +111,7 @@ TEST_CASE("a cell behind one that does not end becomes a job that waits, or is r
     const auto second = s.as_client("execute_python_code", cell("x * 2"));
     INFO(json::serialize(second));
     CHECK(text(second, "state") == "queued");
-    CHECK(text(second, "message").find("interrupt_kernel") != std::string::npos);
+    CHECK(text(second, "message").find("An earlier call still runs") != std::string::npos);
     const auto refused = s.tool("execute_python_code", cell("print('never')"));  // no client that reads jobs
     CHECK(text(refused, "error_type") == "Busy");
     CHECK(text(refused, "error").find("has done nothing") != std::string::npos);
@@ -119,6 +120,23 @@ TEST_CASE("a cell behind one that does not end becomes a job that waits, or is r
     s.shell_in(id, "echo -n in > go");
     CHECK(s.end_of(second).at("result").as_object().at("result") == "inin");
     CHECK(text(s.end_of(first), "state") == "finished");
+}
+
+TEST_CASE("a command behind one that does not end in its shell becomes a job that waits, or is refused")
+{
+    client_stage s;
+    const auto id = s.create();
+    const auto command = [&](std::string text) {
+        return json::object{{"sandbox_id", id}, {"command", std::move(text)}, {"shell", true}, {"timeout", 0.5}};
+    };
+    s.shell_in(id, make_pipe);
+    const auto first = s.as_client("execute_terminal_command", command("x=$(cat go)"));
+    REQUIRE(first.contains("job_id"));
+    const auto second = s.as_client("execute_terminal_command", command("echo $x$x"));
+    CHECK(text(second, "state") == "queued");
+    CHECK(text(s.tool("execute_terminal_command", command("echo never")), "error_type") == "Busy");
+    s.shell_in(id, "echo -n in > go");
+    CHECK(text(s.end_of(second), "output") == "inin\n");
 }
 
 TEST_CASE("a fork does not wait longer than a run may for the code that its kernel runs")

@@ -36,6 +36,27 @@ std::int64_t processes_in(sandbox_stage& s, const std::string& id)
 
 }  // namespace
 
+TEST_CASE("programs of a live sandbox have the signals of any program, though Python was loaded before them")
+{
+    sandbox_stage s;
+    const auto id = s.create();
+    const std::string quiet = "yes | head -n 1; echo ${PIPESTATUS[0]}";
+    for (const bool shell : {false, true}) {
+        INFO(shell);
+        const auto end = s.tool("execute_terminal_command", {{"sandbox_id", id}, {"command", quiet}, {"shell", shell}});
+        CHECK(text(end, "stdout") == "y\n141\n");
+        CHECK(text(end, "stderr").empty());
+    }
+    for (const bool stateful : {false, true}) {
+        INFO(stateful);
+        const auto own = s.tool("execute_python_code",
+                                {{"sandbox_id", id},
+                                 {"code", "import signal\nprint(signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN)"},
+                                 {"stateful", stateful}});
+        CHECK(text(own, "stdout") == "True\n");
+    }
+}
+
 TEST_CASE("a server that one run starts is reached by the next, by a job and by the kernel, and by no other sandbox")
 {
     for (const way started : ways()) {

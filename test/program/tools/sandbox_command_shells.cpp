@@ -51,6 +51,16 @@ TEST_CASE("commands in a sandbox's shell keep folder, variables and functions, a
     CHECK(strings(s.run("echo 1 > made.txt"), "files") == std::vector<std::string>{"sub/made.txt"});
 }
 
+TEST_CASE("what an earlier command was refused is not told of the one with which the shell ends")
+{
+    command_shell_stage s;
+    s.run("curl -s -m 5 http://example.org; exec 3<>/dev/udp/192.0.2.1/53; true");
+    const auto ended = s.run("exit 3");
+    CHECK(ended.at("exit_code") == 3);
+    CHECK_FALSE(ended.contains("denied"));
+    CHECK(text(ended, "note").find("programs that it ran with &") != std::string::npos);
+}
+
 TEST_CASE("a command that is too late is interrupted, and the shell goes on")
 {
     command_shell_stage s;
