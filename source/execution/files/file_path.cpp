@@ -76,16 +76,15 @@ bool is_of_windows(std::string_view text)
     return text.size() > 2 && is_letter(text[0]) && text[1] == ':' && (text[2] == '\\' || text[2] == '/');
 }
 
-// The path of file:///path as it is; nothing is decoded.
 std::string_view without_scheme(const std::string& name, std::string_view text)
 {
     if (is_of_windows(text))
         throw file_error(name + ' ' + quote_path(text) +
                          " is a path of Windows; paths here are below the working folder, as in \"notes/a.txt\".");
+    text = without_file_scheme(text);
     const auto begin = end_of_scheme(text);
     if (begin == 0) return text;
     const auto path = text.substr(begin);
-    if (text.starts_with("file:///") && path.find('%') == std::string_view::npos) return path;
     if (text.starts_with("sandbox://"))
         throw file_error(name + ' ' + quote_path(text) + " is the link to a file; give its path, " +
                          quote_path(path.substr(std::min(path.find('/') + 1, path.size()))) +
@@ -99,6 +98,13 @@ std::string_view without_scheme(const std::string& name, std::string_view text)
 std::string_view below_home(std::string_view path)
 {
     return path == "~" || path.starts_with("~/") ? path.substr(1) : path;
+}
+
+std::string_view without_file_scheme(std::string_view text)
+{
+    constexpr std::string_view scheme = "file://";
+    const bool is_plain = text.find('%') == std::string_view::npos;
+    return is_plain && text.starts_with("file:///") ? text.substr(scheme.size()) : text;
 }
 
 std::string quote_path(std::string_view path)

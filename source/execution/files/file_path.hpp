@@ -42,6 +42,9 @@ private:
 /// A path without "~" in front where that means the home folder; "./~" is a file of this name.
 std::string_view below_home(std::string_view path);
 
+/// "/a" of "file:///a", of which nothing is decoded; any other text as it is.
+std::string_view without_file_scheme(std::string_view text);
+
 /// The path in quotation marks for a sentence, cut when it is long.
 std::string quote_path(std::string_view path);
 

@@ -222,7 +222,7 @@ awaitable<file_view> file_viewer::view(std::string caller, std::string name, std
         co_return co_await view_image(std::move(caller), std::move(bytes));
     const std::string kind(table_kind(extension));
     if (kind.empty())
-        throw file_error("Images, PDF and tables (csv, tsv, xlsx) can be shown; read another file as text.");
+        throw file_error("Images, PDF and tables (csv, tsv, xlsx) can be shown; file_read reads other files.");
     json::object options{{"kind", kind}, {"page", page}};
     if (kind != "xlsx") options["charset"] = "";  // to be guessed
     const auto answer = co_await ask_python(std::move(caller), std::move(options), std::move(bytes));

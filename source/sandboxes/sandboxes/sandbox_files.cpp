@@ -16,9 +16,10 @@ sandbox_files::sandbox_files(const settings& config, sandbox_manager& sandboxes,
 {
 }
 
-std::string sandbox_files::relative(std::string_view field, const std::string& path) const
+std::string sandbox_files::relative(std::string_view field, const std::string& named) const
 {
     const std::string& home = config_.sandbox_work_dir;
+    const std::string path(without_file_scheme(named));
     std::string inside = path;
     if (below_home(path) != path)
         inside = below_home(path);
@@ -31,8 +32,9 @@ std::string sandbox_files::relative(std::string_view field, const std::string& p
     return inside.empty() ? "." : inside;
 }
 
-std::string sandbox_files::path_in(const sandbox_record& where, std::string_view field, const std::string& path) const
+std::string sandbox_files::path_in(const sandbox_record& where, std::string_view field, const std::string& named) const
 {
+    const std::string path(without_file_scheme(named));
     const bool is_home = path == home() || path.starts_with(home() + "/");
     return where.is_default() && !is_home && path.starts_with('/') ? path : relative(field, path);
 }

@@ -78,6 +78,7 @@ TEST_CASE("all tools that name no sandbox work in one place, where a relative pa
     CHECK(s.said("download_file_from_sandbox", {{"file_path", "a/note.txt"}}) == "by file_write\n");
     CHECK(s.said("file_read", {{"path", "/a/note.txt"}}) == "by file_write\n");
     CHECK(s.said("file_read", {{"path", "/app/results/a/note.txt"}}) == "by file_write\n");
+    CHECK(s.said("file_read", {{"path", "file:///app/results/a/note.txt"}}) == "by file_write\n");
     CHECK(s.said("file_read", {{"path", "a/note.txt"}, {"sandbox_id", "default"}}) == "by file_write\n");
     CHECK(text_in(s.workspace() / "a/note.txt") == "by file_write\n");
     const auto rows = s.tool("list_sandboxes").at("sandboxes").as_array();

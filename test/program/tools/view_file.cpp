@@ -135,5 +135,5 @@ TEST_CASE("view_file shows tables by pages")
     s.put("long.csv", std::string(100'000, 'x') + "\n" + std::string(100'000, ',') + "\n");
     CHECK(text(s.view("long.csv"), "content").size() < 20'000);
     s.put("a.txt", "no table");
-    CHECK(text(s.view("a.txt"), "error").find("read another file as text") != std::string::npos);
+    CHECK(text(s.view("a.txt"), "error").find("file_read reads other files") != std::string::npos);
 }
