@@ -21,6 +21,7 @@ struct run_input : run_options {
 struct sandbox_run_input : sandbox_input, run_input {
     bool stateful = false;
     bool shell = false;    ///< in the sandbox's shell
+    std::string service;   ///< the name under which it runs whenever the sandbox does
     sandbox_record where;  ///< the sandbox, before the run begins
 };
 

@@ -2,6 +2,7 @@
 #include "mcp/tool_registry.hpp"
 #include "packages/sandbox_packages.hpp"
 #include "runs/run_report.hpp"
+#include "sandboxes/sandbox_services.hpp"
 #include "shells/command_shells.hpp"
 #include "text/words.hpp"
 #include "tools/run_tool.hpp"
@@ -98,7 +99,32 @@ awaitable<tool_result> run_terminal(sandbox_runner& runs, command_shells& shells
     co_return result;
 }
 
-tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& shells, job_manager& jobs)
+awaitable<tool_result> declare_service(sandbox_services& services, sandbox_manager& sandboxes, tool_context& context,
+                                       sandbox_run_input input)
+{
+    if (input.shell || input.timeout || !input.working_dir.empty())
+        throw sandbox_error("InvalidArgument",
+                            "A service has neither shell, timeout nor working_dir: begin its command with cd.");
+    auto where = co_await sandboxes.use(context.who, input.sandbox_id);
+    sandbox_service wanted{input.service, std::move(input.code)};
+    const auto begun = co_await services.declare(context.who, std::move(where), std::move(wanted), context.request_id);
+    co_return answer_of({{"success", true},
+                         {"job_id", begun.record.id},
+                         {"state", begun.record.state},
+                         {"message", "The service " + input.service +
+                                         " runs whenever the sandbox does. job_poll with this job_id gives its output, "
+                                         "job_kill ends it for good; list_sandboxes shows its state."}});
+}
+
+awaitable<tool_result> run_or_declare(run_process<sandbox_run_input> how, sandbox_services& services,
+                                      sandbox_manager& sandboxes, tool_context& context, sandbox_run_input input)
+{
+    if (!input.service.empty()) return declare_service(services, sandboxes, context, std::move(input));
+    return run_or_begin(std::move(how), context, std::move(input));
+}
+
+tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& shells, job_manager& jobs,
+                                         sandbox_services& services)
 {
     using input = sandbox_run_input;
     run_process<input> process{"execute_terminal_command", &jobs,
@@ -122,8 +148,11 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
                    {"shell", &input::shell, "Keep folder and variables for later calls with shell", rule::with_default},
                    timeout_field(),
                    max_output_field(),
-                   background_field()},
-         .process = std::bind_front(run_or_begin<input>, std::move(process))});
+                   background_field(),
+                   {"service", &input::service, "Name: start it again whenever it ends or the sandbox resumes",
+                    rule::example("postgresql")}},
+         .process =
+             std::bind_front(run_or_declare, std::move(process), std::ref(services), std::ref(runs.sandboxes()))});
 }
 
 struct install_input : sandbox_run_input {
@@ -190,10 +219,10 @@ tool_owner make_install_packages_in_sandbox(sandbox_packages& packages, sandbox_
 
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
                            command_shells& shells, sandbox_packages& packages, job_manager& jobs,
-                           const settings& config)
+                           sandbox_services& services, const settings& config)
 {
     registry.add(make_execute_python_code(runs, kernels, jobs));
-    registry.add(make_execute_terminal_command(runs, shells, jobs));
+    registry.add(make_execute_terminal_command(runs, shells, jobs, services));
     registry.add(make_install_packages_in_sandbox(packages, runs.sandboxes(), jobs, config));
 }
 

@@ -3,6 +3,7 @@
 #include "config/settings.hpp"
 #include "mcp/tool_registry.hpp"
 #include "preview/previews.hpp"
+#include "sandboxes/sandbox_services.hpp"
 #include "text/time_text.hpp"
 #include "text/words.hpp"
 #include "tools/tools.hpp"
@@ -130,10 +131,11 @@ tool_owner make_create_sandbox(sandbox_manager& sandboxes, const settings& confi
 
 using live_sandboxes = std::map<std::string, sandbox::cell_state>;
 
-// A sandbox with processes, whose ports are looked for, and its index in the list.
+// A sandbox with processes, whose ports are looked for, or with services, and its index in the list.
 struct live_row {
     std::size_t index;
     sandbox_record where;
+    bool runs = false;
 };
 
 json::object row_of(const listed_sandbox& listed, const live_sandboxes& cells)
@@ -149,8 +151,8 @@ json::object row_of(const listed_sandbox& listed, const live_sandboxes& cells)
     return row;
 }
 
-awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previews& shown, tool_context& context,
-                                              no_input)
+awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previews& shown, sandbox_services& services,
+                                              tool_context& context, no_input)
 {
     auto cells = co_await sandboxes.cells().now();
     auto live = std::make_shared<std::vector<live_row>>();
@@ -160,12 +162,14 @@ awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previe
             const auto cell = cells.find(each.record.id);
             const bool runs = cell != cells.end() && cell->second.processes != 0;
             rows.push_back(row_of(each, cells));
-            if (runs) live->push_back({rows.size() - 1, std::move(each.record)});
+            if (runs || !each.record.services.empty()) live->push_back({rows.size() - 1, std::move(each.record), runs});
         }
         return rows;
     };
     auto rows = co_await sandboxes.described(context.who, std::move(describe));
     for (auto& each : *live) {
+        if (!each.where.services.empty()) rows[each.index].as_object()["services"] = services.described(each.where);
+        if (!each.runs) continue;
         const auto listening = co_await shown.listening(std::move(each.where));
         rows[each.index].as_object()["ports"] = json::array(listening.begin(), listening.end());
     }
@@ -176,6 +180,15 @@ awaitable<tool_result> process_list_sandboxes(sandbox_manager& sandboxes, previe
 
 json::object list_sandboxes_output()
 {
+    auto service =
+        schema::object("",
+                       {{"name", schema::string("")},
+                        {"command", schema::string("")},
+                        {"state", schema::one_of("", {"running", "starting", "stopped"})},
+                        {"job_id", schema::string("For job_poll, its output; job_kill ends it for good")},
+                        {"restarts", schema::typed("integer", "How often its program has ended since it started")},
+                        {"exit_code", schema::typed("integer", "The latest")}},
+                       {"name", "command", "state"});
     auto package =
         schema::object("", {{"name", schema::string("")}, {"version", schema::string("")}}, {"name", "version"});
     auto row =
@@ -195,6 +208,7 @@ json::object list_sandboxes_output()
                         {"processes", schema::typed("integer", "Those that run in it; left out: it is not live")},
                         {"memory_bytes", schema::typed("integer", "Of its processes")},
                         {"ports", schema::array("On which its programs listen", schema::typed("integer", ""))},
+                        {"services", schema::array("That run whenever it does", std::move(service))},
                         {"packages", schema::array("Installed ones", std::move(package))}},
                        {"sandbox_id", "name", "status", "image", "created", "last_used"});
     return schema::output({{"sandboxes", schema::array("", std::move(row))},
@@ -203,7 +217,7 @@ json::object list_sandboxes_output()
                           {"sandboxes"});
 }
 
-tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
+tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown, sandbox_services& services)
 {
     return make_tool<no_input>(
         {.about = {.name = "list_sandboxes",
@@ -215,7 +229,7 @@ tool_owner make_list_sandboxes(sandbox_manager& sandboxes, previews& shown)
                    .annotations = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false},
                    .gathers = {"sandboxes"}},
          .input = {},
-         .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes), std::ref(shown))});
+         .process = std::bind_front(process_list_sandboxes, std::ref(sandboxes), std::ref(shown), std::ref(services))});
 }
 
 awaitable<tool_result> process_delete(sandbox_manager& sandboxes, tool_context& context, sandbox_input input)
@@ -338,10 +352,11 @@ std::string time_text(double seconds)
     return utc_text(static_cast<std::time_t>(std::floor(seconds)), "%Y-%m-%dT%H:%M:%SZ");
 }
 
-void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, const settings& config)
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, sandbox_services& services,
+                       const settings& config)
 {
     registry.add(make_create_sandbox(sandboxes, config));
-    registry.add(make_list_sandboxes(sandboxes, shown));
+    registry.add(make_list_sandboxes(sandboxes, shown, services));
     registry.add(make_delete_sandbox(sandboxes));
     if (sandboxes.offers_network()) registry.add(make_set_network(sandboxes));
 }

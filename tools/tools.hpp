@@ -25,6 +25,7 @@ class sandbox_files;
 class sandbox_manager;
 class sandbox_packages;
 class sandbox_runner;
+class sandbox_services;
 class shell_manager;
 class tool_registry;
 class upstream_servers;
@@ -95,12 +96,13 @@ void add_interpreter_tools(tool_registry& registry, sandbox_runner& runs, kernel
                            language_trials& languages, job_manager& jobs);
 
 /// create_sandbox, list_sandboxes, delete_sandbox
-void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, const settings& config);
+void add_sandbox_tools(tool_registry& registry, sandbox_manager& sandboxes, previews& shown, sandbox_services& services,
+                       const settings& config);
 
 /// execute_python_code, execute_terminal_command, install_packages_in_sandbox
 void add_sandbox_run_tools(tool_registry& registry, sandbox_runner& runs, kernel_manager& kernels,
                            command_shells& shells, sandbox_packages& packages, job_manager& jobs,
-                           const settings& config);
+                           sandbox_services& services, const settings& config);
 
 /// upload_file_to_sandbox, download_file_from_sandbox, list_sandbox_files
 void add_sandbox_file_tools(tool_registry& registry, const file_access& access, sandbox_files& files,

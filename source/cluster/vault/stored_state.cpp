@@ -90,6 +90,7 @@ sandbox_record sandbox_in(const snapshots::snapshot_manifest& manifest)
     about.terms = text_of(text, "terms");
     about.machine = flag_of(text, "machine");
     about.user = text_of(text, "user");
+    about.services = text_of(text, "services");
     about.status = flag_of(text, "paused") ? "paused" : "stopped";
     const auto lease = object_of(text, "lease");
     about.lease = {real_of(lease, "ends"), real_of(lease, "length"), flag_of(lease, "deletes")};
@@ -169,6 +170,7 @@ snapshots::snapshot_manifest manifest_of(const stored_record& record, const stor
     if (record.about.machine) text["machine"] = true;
     if (!record.about.user.empty()) text["user"] = record.about.user;
     if (record.about.is_paused()) text["paused"] = true;
+    if (!record.about.services.empty()) text["services"] = record.about.services;
     if (const auto& lease = record.about.lease; lease.ends != 0)
         text["lease"] = json::object{{"ends", lease.ends}, {"length", lease.length}, {"deletes", lease.deletes}};
     text["created"] = record.about.created;

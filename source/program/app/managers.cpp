@@ -61,6 +61,7 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
 {
     add_languages(all, config, executor);
     all.jobs = std::make_unique<job_manager>(*all.limits, *all.background, config.calls_become_jobs);
+    all.services = std::make_unique<sandbox_services>(executor, all.backend, *all.sandbox_runs, *all.jobs);
     all.kernels = std::make_unique<kernel_manager>(config, executor, all.backend, *all.sandbox_runs);
     all.packages = std::make_unique<sandbox_packages>(config, executor, all.backend, *all.sandbox_runs, *all.pool);
     all.kernels->use(*all.packages);
@@ -141,6 +142,7 @@ awaitable<> managers::stop()
     co_await upstreams->stop();
     background->stop();
     co_await background->wait_idle(ending_limit);
+    if (services) co_await services->stop();
     if (jupyter_) co_await jupyter_->stop();
     if (e2b_) co_await e2b_->stop();
     if (shells) co_await shells->stop();
@@ -226,9 +228,9 @@ void register_tools(tool_registry& registry, managers& all, const settings& conf
     add_discovery_tools(registry);
     if (!config.enable_sandbox) return;
     add_interpreter_tools(registry, *all.sandbox_runs, *all.kernels, *all.languages, *all.jobs);
-    add_sandbox_tools(registry, *all.sandboxes, *all.shown, config);
+    add_sandbox_tools(registry, *all.sandboxes, *all.shown, *all.services, config);
     add_sandbox_run_tools(registry, *all.sandbox_runs, *all.kernels, *all.command_shells_, *all.packages, *all.jobs,
-                          config);
+                          *all.services, config);
     add_sandbox_file_tools(registry, places, *all.sandbox_files_, *all.sandboxes);
     add_sandbox_state_tools(registry, *all.kernels, *all.sandboxes);
     add_pause_tools(registry, *all.sandboxes);

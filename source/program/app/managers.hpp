@@ -20,6 +20,7 @@
 #include "sandboxes/sandbox_files.hpp"
 #include "sandboxes/sandbox_manager.hpp"
 #include "sandboxes/sandbox_runner.hpp"
+#include "sandboxes/sandbox_services.hpp"
 #include "shells/command_shells.hpp"
 #include "shells/shell_manager.hpp"
 #include "store/record_folder.hpp"
@@ -69,6 +70,7 @@ struct managers {
     // What more there is in sandboxes, and jobs; null unless TOOLS_ENABLE_SANDBOX.
     std::unique_ptr<language_trials> languages;
     std::unique_ptr<job_manager> jobs;
+    std::unique_ptr<sandbox_services> services;
     std::unique_ptr<kernel_manager> kernels;
     std::unique_ptr<shell_manager> shells;
     std::unique_ptr<command_shells> command_shells_;

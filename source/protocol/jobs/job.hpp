@@ -38,6 +38,8 @@ public:
     void show(std::string_view printed);  ///< the same for the next piece of an output, which may go on within a line
     void note(std::string message);       ///< the same, and the message is listed; only the latest ones stay
 
+    void keep_latest(std::uint64_t bytes) { kept_output_ = bytes; }  ///< about so much of its output, where disks can
+
     /// The job waits for its turn at this position of the queue, and its state is "queued"; 0: it runs.
     void queue(std::size_t position);
     std::size_t queue_position() const { return queue_position_; }
@@ -94,6 +96,7 @@ private:
     std::map<std::string, input_request> input_requests_;  // every key that was ever used
     std::size_t open_ = 0;
     std::uint64_t output_size_ = 0;
+    std::uint64_t kept_output_ = 0;  // 0: all
     event::clock::time_point printed_{};
     std::size_t queue_position_ = 0;  // in the queue
     bool decided_ = false;

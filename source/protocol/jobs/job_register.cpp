@@ -28,9 +28,20 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view server_ended = "the server ended while it ran";
 
-bool append(const fs::path& file, std::string_view bytes)
+// The beginning becomes a hole, so what is behind it stays where it was.
+bool make_room(int file, off_t size, off_t kept)
+{
+    constexpr off_t page = 4096;
+    const off_t gone = (size - kept) / page * page;
+    return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, gone) == 0;
+}
+
+bool append(const fs::path& file, std::string_view bytes, std::uint64_t kept)
 {
     const unique_fd opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const auto most = static_cast<off_t>(kept);
+    const off_t size = opened && most != 0 ? ::lseek(opened.get(), 0, SEEK_END) : 0;
+    if (size > 2 * most && !make_room(opened.get(), size, most)) return false;
     return opened && write_all(opened.get(), bytes);
 }
 
@@ -46,14 +57,16 @@ read_text read_piece(const fs::path& file, std::uint64_t cursor, std::size_t mos
     const unique_fd opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!opened) return read;
     read.size = static_cast<std::uint64_t>(std::max<off_t>(0, ::lseek(opened.get(), 0, SEEK_END)));
-    read.text = read_at(opened.get(), cursor, most).value_or("");
+    const auto first = ::lseek(opened.get(), static_cast<off_t>(cursor), SEEK_DATA);  // behind what is not kept
+    const std::uint64_t skipped = first < 0 ? 0 : static_cast<std::uint64_t>(first) - cursor;
+    read.text = read_at(opened.get(), cursor + skipped, most).value_or("");
     // A cursor that no answer gave may lie within a character.
     std::size_t begin = 0;
     while (begin < read.text.size() && begin < 4 && (static_cast<unsigned char>(read.text[begin]) & 0xc0) == 0x80)
         ++begin;
     read.text.erase(0, begin);
     read.text.resize(valid_utf8_length(read.text));
-    read.used = begin + read.text.size();
+    read.used = skipped + begin + read.text.size();
     return read;
 }
 
@@ -263,7 +276,9 @@ awaitable<> job_register::print(std::shared_ptr<job> printing, std::string text)
     printing->show(text);
     if (pool_ == nullptr) co_return;
     const auto size = text.size();
-    auto work = [file = output_of(printing->record().id), text = std::move(text)] { return append(file, text); };
+    auto work = [file = output_of(printing->record().id), text = std::move(text), kept = printing->kept_output_] {
+        return append(file, text, kept);
+    };
     const bool written = co_await pool_->run(printing->record().owner, std::move(work));
     if (written) printing->output_size_ += size;
     printing->printed_ = event::clock::now();

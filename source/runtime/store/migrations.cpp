@@ -8,7 +8,7 @@ namespace cmcp {
 namespace {
 
 // Never change a step that was released: add one.
-constexpr std::array<const char*, 12> steps{
+constexpr std::array<const char*, 13> steps{
     R"(CREATE TABLE sandboxes (
            id TEXT PRIMARY KEY, owner TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, image TEXT NOT NULL,
            status TEXT NOT NULL, created REAL NOT NULL, last_used REAL NOT NULL, disk INTEGER NOT NULL);
@@ -45,6 +45,7 @@ constexpr std::array<const char*, 12> steps{
     R"(ALTER TABLE sandboxes ADD COLUMN lease_ends REAL NOT NULL DEFAULT 0;
        ALTER TABLE sandboxes ADD COLUMN lease_length REAL NOT NULL DEFAULT 0;
        ALTER TABLE sandboxes ADD COLUMN lease_deletes INTEGER NOT NULL DEFAULT 0;)",
+    "ALTER TABLE sandboxes ADD COLUMN services TEXT NOT NULL DEFAULT '';",
 };
 
 }  // namespace

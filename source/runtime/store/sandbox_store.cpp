@@ -12,7 +12,7 @@ namespace {
 
 const std::string all_columns =
     "SELECT id, owner, session, name, image, status, created, last_used, disk, passing, network, home, labels, "
-    "terms, machine, user, lease_ends, lease_length, lease_deletes "
+    "terms, machine, user, lease_ends, lease_length, lease_deletes, services "
     "FROM sandboxes ";
 
 std::string sandboxes_where(std::string_view condition)
@@ -212,6 +212,11 @@ void sandbox_store::set_lease(std::string_view id, const sandbox_lease& lease)
     db_.prepare("UPDATE sandboxes SET lease_ends = ?, lease_length = ?, lease_deletes = ? WHERE id = ?", lease.ends,
                 lease.length, lease.deletes, id)
         .run();
+}
+
+void sandbox_store::set_services(std::string_view id, std::string_view services)
+{
+    db_.prepare("UPDATE sandboxes SET services = ? WHERE id = ?", services, id).run();
 }
 
 std::vector<sandbox_record> sandbox_store::with_lease_until(double when)

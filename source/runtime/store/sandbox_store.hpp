@@ -39,6 +39,7 @@ struct sandbox_record {
     bool machine = false;    ///< of class machine: root inside, and a root folder of its own
     std::string user{};      ///< the name of its account; empty: the usual one
     sandbox_lease lease{};
+    std::string services{};  ///< JSON of the programs that run whenever it does (sandbox_services)
 
     bool is_default() const { return !home.empty(); }
     bool is_paused() const { return status == "paused"; }
@@ -47,7 +48,7 @@ struct sandbox_record {
     auto columns()
     {
         return std::tie(id, owner, session, name, image, status, created, last_used, disk, passing, network, home,
-                        labels, terms, machine, user, lease.ends, lease.length, lease.deletes);
+                        labels, terms, machine, user, lease.ends, lease.length, lease.deletes, services);
     }
 };
 
@@ -124,6 +125,7 @@ public:
     void set_network(std::string_view id, std::string_view hosts);
     void set_terms(std::string_view id, std::string_view terms);
     void set_lease(std::string_view id, const sandbox_lease& lease);
+    void set_services(std::string_view id, std::string_view services);
     std::vector<sandbox_record> with_lease_until(double when);  ///< that are not paused, and whose lease ends by then
     void set_packages(std::string_view id, const std::map<std::string, std::string>& versions);
     std::map<std::string, std::string> packages(std::string_view id);

@@ -1,5 +1,6 @@
 #include "preview/previews.hpp"
 
+#include "async/pause.hpp"
 #include "config/sandbox_settings.hpp"
 #include "http/relay.hpp"
 #include "http/router.hpp"
@@ -91,8 +92,20 @@ awaitable<std::vector<std::uint16_t>> previews::listening(sandbox_record where)
     co_return ports;
 }
 
+// A service that has just been started may not listen yet.
 awaitable<std::optional<stream_socket>> previews::connect(port_link link, std::string& problem)
 {
+    constexpr std::chrono::milliseconds between_tries(100);
+    for (;;) {
+        auto socket = co_await connect_now(link, problem);
+        if (socket || !sandboxes_.comes_up(link.sandbox)) co_return socket;
+        co_await pause_for(between_tries);
+    }
+}
+
+awaitable<std::optional<stream_socket>> previews::connect_now(port_link link, std::string& problem)
+{
+    problem.clear();
     const std::pair<sandbox::cell_socket, tcp::endpoint> places[] = {
         {sandbox::cell_socket::tcp4, {asio::ip::address_v4::loopback(), link.port}},
         {sandbox::cell_socket::tcp6, {asio::ip::address_v6::loopback(), link.port}}};

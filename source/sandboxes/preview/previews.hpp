@@ -61,6 +61,7 @@ public:
     awaitable<> serve(exchange& x);
 
 private:
+    awaitable<std::optional<stream_socket>> connect_now(port_link link, std::string& problem);
     std::optional<port_link> link_for(const preview_request& wanted) const;
     awaitable<> serve_link(exchange& x, preview_request wanted, port_link link);
     awaitable<bool> pass(exchange& x, preview_request wanted, port_link link);

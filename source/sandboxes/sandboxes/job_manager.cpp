@@ -82,6 +82,7 @@ std::shared_ptr<job> job_manager::make(const std::string& principal, new_job des
     record.tool = std::move(description.tool);
     record.label = job_label(description.label);
     auto added = jobs_.add(std::move(record), std::move(ends));
+    if (description.kept_output != 0) added->keep_latest(description.kept_output);
     jobs_.forget_old(principal, limits_.of(principal).jobs * kept_ended);
     return added;
 }
@@ -245,6 +246,7 @@ awaitable<job_record> job_manager::kill(caller who, std::string id)
     if (live) live->cancel("killed", "ended by job_kill");
     while (live && !live->ended()) co_await live->wait();
     if (live) record = live->record();
+    if (killed_) killed_(record);
     co_return record;
 }
 

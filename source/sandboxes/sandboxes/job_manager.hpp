@@ -7,6 +7,7 @@
 #include "mcp/tool.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -20,8 +21,9 @@ namespace cmcp {
 struct new_job {
     std::string sandbox{};  ///< id; empty: of none
     std::string tool;
-    std::string label;      ///< the code or command; its beginning is kept
-    std::string request{};  ///< the id of the request that begins it, for the log
+    std::string label;              ///< the code or command; its beginning is kept
+    std::string request{};          ///< the id of the request that begins it, for the log
+    std::uint64_t kept_output = 0;  ///< bytes of its latest output that stay; 0: all
 };
 
 /// The jobs of callers: runs that a caller sends to the background, and the tasks of the same caller. Throws
@@ -63,6 +65,9 @@ public:
     /// Ends the job and waits for the end. A job that had ended stays as it is.
     awaitable<job_record> kill(caller who, std::string id);
 
+    /// Called with each job that its owner has ended by kill(), or would have, had it still run.
+    void on_kill(std::function<void(const job_record&)> listener) { killed_ = std::move(listener); }
+
     /// Called with each job that has ended, and its result.
     void on_end(std::function<void(const job_record&, const tool_result&)> listener) { ended_ = std::move(listener); }
 
@@ -81,6 +86,7 @@ private:
     job_register& jobs_;
     bool calls_become_jobs_;
     std::function<void(const job_record&, const tool_result&)> ended_;
+    std::function<void(const job_record&)> killed_;
 };
 
 }  // namespace cmcp

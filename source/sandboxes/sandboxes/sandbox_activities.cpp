@@ -74,6 +74,12 @@ bool sandbox_activities::busy(const std::string& id) const
     return activity != state_->sandboxes.end() && (activity->second.closing || !activity->second.entries.empty());
 }
 
+bool sandbox_activities::closing(const std::string& id) const
+{
+    const auto activity = state_->sandboxes.find(id);
+    return activity != state_->sandboxes.end() && activity->second.closing;
+}
+
 bool sandbox_activities::shared(const std::string& id) const
 {
     const auto activity = state_->sandboxes.find(id);

@@ -59,7 +59,8 @@ public:
     void forget(const std::string& id);   ///< the sandbox is gone (or may be used again)
 
     bool busy(const std::string& id) const;
-    bool shared(const std::string& id) const;  ///< several go on
+    bool closing(const std::string& id) const;  ///< it takes no new ones
+    bool shared(const std::string& id) const;   ///< several go on
     std::vector<std::string> busy_ids() const;
     awaitable<> quiet(std::string id) const;  ///< until the sandbox has no activities
 

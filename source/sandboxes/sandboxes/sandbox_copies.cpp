@@ -2,6 +2,7 @@
 #include "files/trees.hpp"
 #include "log/log.hpp"
 #include "sandboxes/sandbox_manager.hpp"
+#include "sandboxes/sandbox_services.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +82,9 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     record.network = from.network;
     record.labels = from.labels;
     record.lease = from.lease;
+    auto services = services_in(from);
+    for (auto& each : services) each.job.clear();
+    record.services = services_text(services);
     if (record.lease.ends != 0) record.lease.ends = record.created + record.lease.length;
     auto disk = reserve(record, from.disk);
     auto counted = being_made_.take(record.owner, 1);
@@ -89,6 +93,7 @@ awaitable<sandbox_record> sandbox_manager::fork(caller who, std::string id_or_na
     log::info("sandbox_forked",
               {{"principal", log::unless_empty(record.owner)}, {"sandbox", record.id}, {"from", from.id}});
     leases_.look();
+    enter(record);  // its services start
     co_return record;
 }
 

@@ -418,6 +418,7 @@ std::shared_ptr<sandbox_activities::entry> sandbox_manager::enter(const sandbox_
     auto entry = activities_.begin(where.id);
     store_.touch(where.id, now());
     if (where.is_paused()) leases_.look();
+    if (!where.services.empty() && used_) used_(where);
     return entry;
 }
 

@@ -161,6 +161,13 @@ public:
         keeps_.push_back(std::move(keeps));
     }
 
+    /// Called when something begins in a sandbox that has services.
+    void on_use(std::function<void(const sandbox_record& where)> used) { used_ = std::move(used); }
+
+    /// Whether services of a sandbox have been started just now, and may not listen yet.
+    bool comes_up(const std::string& id) const { return comes_up_ && comes_up_(id); }
+    void comes_up_by(std::function<bool(const std::string& id)> comes) { comes_up_ = std::move(comes); }
+
     /// Tells how many processes of a sandbox only wait for the next call: idle kernels and shells whose place another
     /// sandbox may have.
     void count_idle(std::function<std::size_t(const std::string& id)> count) { idle_.push_back(std::move(count)); }
@@ -205,7 +212,8 @@ public:
     awaitable<> end_everything(sandbox_error why);
     void hold_everything(bool on);  ///< what runs in sandboxes stands still, or goes on
 
-    bool is_busy(const std::string& id) const { return activities_.busy(id); }  ///< something goes on in it
+    bool is_busy(const std::string& id) const { return activities_.busy(id); }       ///< something goes on in it
+    bool is_ending(const std::string& id) const { return activities_.closing(id); }  ///< what goes on in it ends
 
     sandbox_store& store() { return store_; }
     const sandbox_paths& places() const { return places_; }
@@ -301,6 +309,9 @@ private:
     std::vector<std::function<awaitable<>(std::string)>> stops_;
     std::vector<std::function<void(const std::string&)>> deleted_;
     std::function<awaitable<>(std::string)> bring_default_{};
+    std::function<void(const sandbox_record&)> used_;
+    std::function<bool(const std::string&)> comes_up_;
+    std::vector<std::string> ran_before_;  // sandboxes whose services ran when the server ended
     std::function<void(const sandbox_record&)> before_use_ = [](const sandbox_record&) {};
     std::vector<std::function<awaitable<std::string>(std::string, std::string)>> keeps_;
     std::vector<std::function<std::size_t(const std::string&)>> idle_;

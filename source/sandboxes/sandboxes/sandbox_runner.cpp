@@ -213,6 +213,17 @@ void sandbox_runner::run_in_shell(sandbox::run_request& request, const sandbox_r
     request.argv.front() = *bash;
 }
 
+sandbox::run_request sandbox_runner::service(const sandbox_record& where, std::string text) const
+{
+    auto request = base(where);
+    run_in_shell(request, where, std::move(text));
+    add_python_variables(request, python_home::sandbox);
+    add_given_python(request);
+    request.merged = true;
+    request.label = "service";
+    return request;
+}
+
 awaitable<sandbox_outcome> sandbox_runner::command(caller who, request_io& io, sandbox_record where, std::string text,
                                                    run_options options)
 {

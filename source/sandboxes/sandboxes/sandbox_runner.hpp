@@ -39,6 +39,9 @@ public:
     awaitable<sandbox_outcome> command(caller who, request_io& io, sandbox_record where, std::string text,
                                        run_options options);
 
+    /// The program of a service, without limits of time and output.
+    sandbox::run_request service(const sandbox_record& where, std::string text) const;
+
     /// Code of a language of the table; standard output and standard error come together in run.out.
     awaitable<sandbox_outcome> code(caller who, request_io& io, sandbox_record where, std::string source,
                                     std::string language, run_options options);

@@ -64,6 +64,7 @@ void sandbox_manager::reconcile()
             places_.remove(places_.folder(each.id) / "restored");
             if (places_.end_marked_installs(each))
                 store_.set_packages(each.id, installed_packages(places_.files(each)));
+            if (each.status == "running" && !each.services.empty()) ran_before_.push_back(each.id);
             if (!each.is_paused()) store_.set_status(each.id, "stopped");  // its runs ended with their server
             continue;
         }
@@ -118,6 +119,8 @@ awaitable<> sandbox_manager::start()
     warn_of_default_image();
     tasks_.spawn("look after sandboxes", look_after());
     leases_.start();
+    for (const auto& id : std::exchange(ran_before_, {}))
+        if (const auto where = store_.find_of_any(id)) enter(*where);
     co_return;
 }
 
