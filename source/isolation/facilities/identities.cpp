@@ -131,7 +131,8 @@ int identities::machine_disk_mapping(unsigned number)
 int identities::machine_files_mapping(id_pair owner, unsigned number)
 {
     if (!machine_ranges_ || owner.user != owner.group) return mapping(owner, number);
-    if (owner.user == machine_disk) return machine_disk_mapping(number);
+    // A program inside may have given the folder to any account of the machine.
+    if (owner.user >= machine_disk && owner.user - machine_disk < ids_of_machine) return machine_disk_mapping(number);
     return mapping_of({{owner.user, first_of_machine(number), 1},
                        {machine_disk + 1, first_of_machine(number) + 1, ids_of_machine - 1}});
 }

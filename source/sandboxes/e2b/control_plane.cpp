@@ -86,6 +86,8 @@ std::vector<std::string> texts_in(const json::object& from, std::string_view nam
 
 const std::string unnamed;  // the sandbox gets a name
 
+constexpr const char* usual_user = "user";  // of E2B's templates
+
 bool is_usual_template(std::string_view name) { return name == "base" || name == "code-interpreter-v1"; }
 
 // "All other hosts" is what an allow list means here anyway.
@@ -308,7 +310,7 @@ awaitable<http_reply> e2b_api::about_sandbox(call from)
 
 awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json::object& wish)
 {
-    const auto template_of_caller = find_snapshot(who, as.made_from);
+    const auto template_of_caller = is_usual_template(as.made_from) ? std::nullopt : find_snapshot(who, as.made_from);
     if (template_of_caller) {
         auto copy = co_await sandboxes().fork(std::move(who), template_of_caller->where.id, unnamed);
         co_return copy;
@@ -320,6 +322,8 @@ awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json
     } catch (const sandbox_error& unknown) {
         throw http_refusal(404, "template '" + as.made_from + "' not found: " + unknown.what());
     }
+    fresh.machine = sandboxes().offers_machines(who);
+    fresh.user = usual_user;
     fresh.network = wish_of(object_of(wish, "network"), as.internet, sandboxes().offers_network());
     auto record = co_await sandboxes().create(std::move(who), std::move(fresh));
     co_return record;

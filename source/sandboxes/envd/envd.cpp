@@ -50,6 +50,15 @@ std::string name_in(const char* file, unsigned id)
     return std::to_string(id);
 }
 
+// Elsewhere root is the only account of a machine.
+bool is_mapped(unsigned id)
+{
+    std::ifstream in("/proc/self/uid_map");
+    for (std::uint64_t first = 0, outside = 0, count = 0; in >> first >> outside >> count;)
+        if (id >= first && id - first < count) return true;
+    return false;
+}
+
 std::string own_home()
 {
     const char* home = std::getenv("HOME");
@@ -94,15 +103,17 @@ awaitable<bool> signal::wait(asio::steady_timer::duration limit)
 account find_account(std::string_view name)
 {
     const unsigned own = ::geteuid();
-    account usual{name_of_user(own), own_home(), own, ::getegid(), false};
-    if (name.empty() || name == usual.name) return usual;
+    const account self{name_of_user(own), own == 0 ? "/root" : own_home(), own, ::getegid(), false};
+    const bool is_usual = name.empty() || name == usual_user;
     for (const auto& row : rows_of("/etc/passwd")) {
-        if (row[0] != name || row.size() < 6) continue;
-        if (own == 0) return {row[0], row[5], id_of(row[2]), id_of(row[3]), true};
-        if (id_of(row[2]) == own) return usual;
+        if (row[0] != (is_usual ? usual_user : name) || row.size() < 6) continue;
+        const auto id = id_of(row[2]);
+        if (id == own) return {row[0], row[5], id, id_of(row[3]), false};
+        if (own == 0 && is_mapped(id)) return {row[0], row[5], id, id_of(row[3]), true};
     }
-    // E2B's templates have these two; here they are the sandbox's one account, which has no other.
-    if (name == "user" || name == "root") return usual;
+    if (is_usual) return {self.name, own_home(), self.uid, self.gid, false};
+    // A sandbox of class strict has one account, and takes it for root, too.
+    if (name == self.name || name == "root") return self;
     throw refusal("unauthenticated", "invalid username: '" + std::string(name) + "'");
 }
 

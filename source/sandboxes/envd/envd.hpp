@@ -23,7 +23,7 @@ namespace json = boost::json;
 template <class T = void>
 using awaitable = asio::awaitable<T>;
 
-inline constexpr std::uint16_t usual_port = 49983;
+inline constexpr std::uint16_t usual_port = 49983, interpreter_port = 49999;
 inline constexpr int server_channel = 3;  ///< where the server is told that the daemon listens
 
 /// What a caller is told, with one of Connect's codes.
@@ -50,6 +50,9 @@ private:
     asio::any_io_executor executor_;
     std::list<asio::steady_timer> waiting_;
 };
+
+/// Whom a request means that names nobody, where there is this account.
+inline constexpr std::string_view usual_user = "user";
 
 /// An account that a caller may name.
 struct account {

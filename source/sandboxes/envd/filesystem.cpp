@@ -145,11 +145,24 @@ json::object entry_at(const std::string& path)
     return entry;
 }
 
-void make_parents(const std::string& path)
+void make_folders(const std::string& path, const account& by)
 {
+    std::vector<fs::path> missing;
     std::error_code failed;
-    fs::create_directories(fs::path(path).parent_path(), failed);
+    for (fs::path at = path; at.has_relative_path() && !fs::exists(at, failed) && !failed; at = at.parent_path())
+        missing.push_back(at);
     if (failed) throw refusal_of(failed.value(), path);
+    for (; !missing.empty(); missing.pop_back()) {
+        const auto& folder = missing.back();
+        if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) throw refusal_of(errno, path);
+        if (by.changes && ::lchown(folder.c_str(), by.uid, by.gid) != 0) throw refusal_of(errno, path);
+    }
+    if (!fs::is_directory(path, failed)) throw refusal_of(ENOTDIR, path);
+}
+
+void make_parents(const std::string& path, const account& by)
+{
+    make_folders(fs::path(path).parent_path().string(), by);
 }
 
 json::object stat_entry(const json::object& wish, const account& by)
@@ -165,9 +178,7 @@ json::object make_folder(const json::object& wish, const account& by)
         if (S_ISDIR(about.st_mode)) throw refusal("already_exists", "directory already exists: " + path);
         throw refusal("invalid_argument", "path already exists but it is not a directory: " + path);
     }
-    std::error_code failed;
-    fs::create_directories(path, failed);
-    if (failed) throw refusal_of(failed.value(), path);
+    make_folders(path, by);
     return {{"entry", entry_at(path)}};
 }
 
@@ -175,7 +186,7 @@ json::object move_entry(const json::object& wish, const account& by)
 {
     const auto from = resolved(text(wish, "source"), by), to = resolved(text(wish, "destination"), by);
     look_at(from);
-    make_parents(to);
+    make_parents(to, by);
     if (::rename(from.c_str(), to.c_str()) != 0) throw refusal_of(errno, from);
     return {{"entry", entry_at(to)}};
 }

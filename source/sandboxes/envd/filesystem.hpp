@@ -19,7 +19,7 @@ json::object metadata_of(const std::string& path);
 json::object entry_at(const std::string& path);
 
 /// Makes the folders that the path needs. Throws refusal.
-void make_parents(const std::string& path);
+void make_parents(const std::string& path, const account& by);
 
 /// E2B's filesystem.Filesystem, but for watches.
 json::object stat_entry(const json::object& wish, const account& by);

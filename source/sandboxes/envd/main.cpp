@@ -54,31 +54,35 @@ json::object environment()
     return all;
 }
 
+// A new machine's working folder is root's.
+void give_home_to_user()
+{
+    const auto user = find_account({});
+    struct stat about {};
+    if (user.changes && ::stat(user.home.c_str(), &about) == 0 && about.st_uid == 0) [[maybe_unused]]
+        const int given = ::chown(user.home.c_str(), user.uid, user.gid);
+}
+
 class daemon {
 public:
     explicit daemon(asio::any_io_executor executor) : processes_(executor), watches_(executor) {}
 
-    static awaitable<> accept(daemon& self, tcp::acceptor& door)
+    using answerer = awaitable<> (daemon::*)(connection&);
+    static awaitable<> accept(daemon& self, tcp::acceptor& door, answerer how)
     {
         for (;;) {
             auto [failed, socket] = co_await door.async_accept(asio::as_tuple(asio::use_awaitable));
-            if (!failed) asio::co_spawn(door.get_executor(), self.serve(std::move(socket)), asio::detached);
+            if (!failed) asio::co_spawn(door.get_executor(), self.serve(std::move(socket), how), asio::detached);
             if (failed) co_await signal(door.get_executor()).wait(std::chrono::milliseconds(50));  // no descriptors
         }
     }
 
-private:
-    awaitable<> serve(tcp::socket socket)
+    /// Programs of the sandbox may ask whether its code interpreter is there, which the server itself is.
+    awaitable<> of_interpreter(connection& by)
     {
-        const auto by = std::make_shared<connection>(std::move(socket));
-        try {
-            for (;;) {
-                const bool there = co_await by->next();
-                if (!there) co_return;
-                co_await answer(*by);
-            }
-        } catch (const std::exception&) {  // the peer has gone, or what it sends is no HTTP
-        }
+        const connection::fields plain_text{{"Content-Type", "text/plain"}};
+        if (by.path() == "/health") co_return co_await by.reply(200, "OK", plain_text);
+        co_await by.refuse({"not_found", "code is run from outside of the sandbox"}, false);
     }
 
     awaitable<> answer(connection& by)
@@ -106,6 +110,20 @@ private:
         co_await by.end();
     }
 
+private:
+    awaitable<> serve(tcp::socket socket, answerer how)
+    {
+        const auto by = std::make_shared<connection>(std::move(socket));
+        try {
+            for (;;) {
+                const bool there = co_await by->next();
+                if (!there) co_return;
+                co_await (this->*how)(*by);
+            }
+        } catch (const std::exception&) {  // the peer has gone, or what it sends is no HTTP
+        }
+    }
+
     awaitable<> plain(connection& by)
     {
         const bool reads = by.method() == "GET" || by.method() == "HEAD";
@@ -113,6 +131,7 @@ private:
         if (by.path() == "/metrics" && reads) co_return co_await by.reply(200, json::serialize(metrics()));
         if (by.path() == "/envs" && reads) co_return co_await by.reply(200, json::serialize(environment()));
         if (by.path() == "/init" && by.method() == "POST") co_return co_await initialize(by);
+        if (by.path() == "/sudo" && by.method() == "POST") co_return co_await processes_.run_as_root(by);
         if (by.path() == "/files" && by.method() == "GET") co_return co_await send_file(by);
         if (by.path() == "/files" && by.method() == "POST") co_return co_await receive_files(by);
         throw refusal("not_found", "there is nothing at " + std::string(by.path()));
@@ -194,6 +213,18 @@ private:
     watches watches_;
 };
 
+// False: a program of the sandbox has the port.
+bool listens(tcp::acceptor& door, std::uint16_t port)
+{
+    boost::system::error_code taken;
+    door.open(tcp::v4(), taken);
+    ::fcntl(door.native_handle(), F_SETFD, FD_CLOEXEC);
+    door.set_option(tcp::acceptor::reuse_address(true), taken);
+    door.bind({asio::ip::address_v4::loopback(), port}, taken);
+    if (!taken) door.listen(tcp::acceptor::max_listen_connections, taken);
+    return !taken;
+}
+
 int run()
 {
     ::signal(SIGPIPE, SIG_IGN);
@@ -203,8 +234,12 @@ int run()
     asio::io_context io(1);
     tcp::acceptor door(io, {asio::ip::address_v4::loopback(), usual_port});
     ::fcntl(door.native_handle(), F_SETFD, FD_CLOEXEC);
+    give_home_to_user();
     daemon self(io.get_executor());
-    asio::co_spawn(io, daemon::accept(self, door), asio::detached);
+    asio::co_spawn(io, daemon::accept(self, door, &daemon::answer), asio::detached);
+    tcp::acceptor second(io);
+    if (listens(second, interpreter_port))
+        asio::co_spawn(io, daemon::accept(self, second, &daemon::of_interpreter), asio::detached);
     [[maybe_unused]] const auto size = ::write(server_channel, "ready\n", 6);
     io.run();
     return 0;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -114,6 +115,34 @@ struct child_plan {
     ::execvp(plan.arguments[0], const_cast<char**>(plan.arguments.data()));
     fail();
     ::_exit(127);
+}
+
+// Returns once the program runs, or throws refusal. `of_child` are closed here.
+int fork_into(child_plan& plan, const std::vector<int>& of_child)
+{
+    const pipe_ends report;
+    plan.report = report.write;
+    const int pid = ::fork();
+    const int refused = errno;
+    if (pid == 0) become(plan);
+    for (const int each : of_child) ::close(each);
+    ::close(report.write);
+    int why = 0;
+    const bool failed = pid > 0 && ::read(report.read, &why, sizeof why) == sizeof why;
+    ::close(report.read);
+    if (pid < 0) throw refusal("resource_exhausted", std::string("fork: ") + std::strerror(refused));
+    if (!failed) return pid;
+    ::waitpid(pid, nullptr, 0);
+    throw refusal(why == ENOENT ? "not_found" : "invalid_argument",
+                  "error starting process: " + std::string(plan.arguments[0]) + ": " + std::strerror(why));
+}
+
+// A stream of another process, with its place in a file and its flags.
+int stream_of(int pidfd, int number)
+{
+    const auto copy = static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd, number, 0));
+    if (copy < 0) throw refusal_of(errno, "the streams of sudo");
+    return copy;
 }
 
 // As Go's os/exec says it, which E2B's clients show.
@@ -315,22 +344,7 @@ processes::process_ptr processes::launch(const json::object& wish, const account
         plan.streams[1] = out.write;
         plan.streams[2] = err.write;
     }
-    const pipe_ends report;
-    plan.report = report.write;
-    one->pid = ::fork();
-    const int refused = errno;
-    if (one->pid == 0) become(plan);
-    for (const int each : of_child) ::close(each);
-    ::close(report.write);
-    int why = 0;
-    const bool failed = one->pid > 0 && ::read(report.read, &why, sizeof why) == sizeof why;
-    ::close(report.read);
-    if (one->pid < 0) throw refusal("resource_exhausted", std::string("fork: ") + std::strerror(refused));
-    if (failed) {
-        ::waitpid(one->pid, nullptr, 0);
-        throw refusal(why == ENOENT ? "not_found" : "invalid_argument",
-                      "error starting process: " + arguments[0] + ": " + std::strerror(why));
-    }
+    one->pid = fork_into(plan, of_child);
     all_[one->pid] = one;
     return one;
 }
@@ -489,6 +503,39 @@ json::object processes::close_input(const json::object& wish)
     boost::system::error_code ignored;
     one->input.close(ignored);
     return {};
+}
+
+awaitable<> processes::run_as_root(connection& by)
+{
+    const auto body = co_await by.read_all();
+    std::vector<std::string> words;
+    for (std::size_t from = 0, to = 0; (to = body.find('\0', from)) != body.npos; from = to + 1)
+        words.push_back(body.substr(from, to - from));
+    if (::geteuid() != 0 || words.size() < 3)
+        throw refusal("failed_precondition", "sudo needs a daemon that is root, a process, a folder and a command");
+    const auto one = std::make_shared<process>(executor_);
+    one->config = {{"cmd", "sudo"}, {"args", json::array(words.begin() + 2, words.end())}};
+    std::vector<std::string> arguments{"sudo"};
+    arguments.insert(arguments.end(), words.begin() + 2, words.end());
+    child_plan plan;
+    plan.by = {"root", "/root", 0, 0, false};
+    plan.folder = words[1];
+    auto environment = environment_of({}, plan.by, true);
+    plan.arguments = pointers_to(arguments);
+    plan.environment = pointers_to(environment);
+    const int asker = static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(words[0].c_str()), 0));
+    if (asker < 0) throw refusal_of(errno, "the process of sudo");
+    std::vector<int> of_child{asker};
+    for (int number = 0; number < 3; ++number) of_child.push_back(plan.streams[number] = stream_of(asker, number));
+    one->pid = fork_into(plan, of_child);
+    all_[one->pid] = one;
+    reap();  // it may have ended before it was known here
+    by.watch([pid = one->pid] { ::kill(-pid, SIGTERM); });
+    while (!one->status) co_await one->changed.wait();
+    co_await by.unwatch();
+    all_.erase(one->pid);
+    const int status = *one->status;
+    co_await by.reply(200, std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) + "\n");
 }
 
 }  // namespace cmcp::envd

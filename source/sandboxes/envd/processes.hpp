@@ -47,6 +47,10 @@ public:
     json::object update(const json::object& wish);
     json::object close_input(const json::object& wish);
 
+    /// For sudo, which names its process, its folder and its arguments: runs it anew as root with the streams that it
+    /// has. The answer is the exit status, and the program ends with the connection.
+    awaitable<> run_as_root(connection& by);
+
 private:
     struct process;
     using process_ptr = std::shared_ptr<process>;

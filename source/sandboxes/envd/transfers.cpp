@@ -136,13 +136,14 @@ attributes attributes_of(const connection& from)
 /// A file that is being received.
 class arrival {
 public:
-    arrival(std::string path, const attributes& marks) : path_(std::move(path)), marks_(marks)
+    arrival(std::string path, const account& by, const attributes& marks) : path_(std::move(path)), marks_(marks)
     {
         struct ::stat about;
         if (::stat(path_.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
             throw refusal("invalid_argument", "path '" + path_ + "' is a directory");
-        make_parents(path_);
+        make_parents(path_, by);
         into_.emplace(path_, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY);
+        if (by.changes && ::fchown(into_->get(), by.uid, by.gid) != 0) throw refusal_of(errno, path_);
     }
     void put(std::string_view bytes) { into_->write(bytes); }
     json::object finish()
@@ -304,12 +305,12 @@ awaitable<> receive_files(connection& from)
             if (quoted_value(head, "name") != "file") return nullptr;
             const auto name = path.empty() ? name_in_form(quoted_value(head, "filename")) : path;
             if (name.empty()) throw refusal("invalid_argument", "name the file, by path or by the form");
-            return std::make_unique<arrival>(resolved(name, user), marks);
+            return std::make_unique<arrival>(resolved(name, user), user, marks);
         });
         put = [&parts](std::string_view bytes) { parts->put(bytes); };
     } else {
         if (path.empty()) throw refusal("invalid_argument", "path is required");
-        whole.emplace(resolved(path, user), marks);
+        whole.emplace(resolved(path, user), user, marks);
         put = [&whole](std::string_view bytes) { whole->put(bytes); };
     }
     std::optional<gzip> packed;

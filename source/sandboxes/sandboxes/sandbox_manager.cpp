@@ -168,6 +168,11 @@ std::string sandbox_manager::check_labels(const std::vector<std::string>& wanted
     return labels_text(*labels);
 }
 
+bool sandbox_manager::offers_machines(const caller& who) const
+{
+    return config_.allows_machines() && limits_.of(who.principal).machines != 0;
+}
+
 void sandbox_manager::check_class(const caller& who, const new_sandbox& wanted)
 {
     if (!wanted.machine) return;

@@ -222,6 +222,7 @@ public:
     sandbox_leases& leases() { return leases_; }
     sandbox_network& network() { return network_; }
     tool_rights& tools() { return tools_; }
+    bool offers_machines(const caller& who) const;  ///< sandboxes of class machine
     bool offers_network() const { return network_.offered(); }
 
     /// Gives a sandbox another network; connections of its programs end. Where it had none its processes end, too,

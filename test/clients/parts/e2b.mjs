@@ -53,6 +53,35 @@ await test("e2b: a command has its output, its exit code, the sandbox's variable
     await assert.rejects(box.commands.run("exit 7"), (error) => error instanceof CommandExitError && error.exitCode === 7);
 });
 
+await test("e2b: programs are those of user, and root where that is named or asked for by sudo", async () => {
+    const who = async (command, options) => (await box.commands.run(command, options)).stdout.trim();
+    assert.equal(await who("whoami; pwd; stat -c %U ."), `user\n${HOME}\nuser`);
+    assert.equal(await who("whoami; echo $HOME", { user: "root" }), "root\n/root");
+    assert.equal(await who("echo given | sudo sh -c 'cat; whoami; pwd; exit 3'; echo $?"), `given\nroot\n${HOME}\n3`);
+    assert.equal(await who("sudo -u user whoami; sudo whoami | cat; sudo sh -c 'echo told >&2' 2>&1"), "user\nroot\ntold");
+    await assert.rejects(box.commands.run("whoami", { user: "nobody-here" }), /invalid username/);
+    await box.files.write("owned/by/user.txt", "1");
+    await box.files.write("/opt/of-root.txt", "2", { user: "root" });
+    assert.equal(await who("stat -c %U owned owned/by owned/by/user.txt /opt/of-root.txt; echo 3 > /opt/of-root.txt || cat /opt/of-root.txt"), "user\nuser\nuser\nroot\n2");
+    assert.equal((await box.files.getInfo("owned/by")).owner, "user");
+    assert.equal(await who("sudo chown root owned && ! touch owned/x && sudo chown user owned && touch owned/x && ls owned"), "by\nx");
+    const interrupted = await box.commands.run("sudo sleep 31.6", { background: true });
+    await until("it runs", () => who("pgrep -f 'sleep 31[.]6' || true"));
+    await interrupted.kill();
+    await until("it ends with sudo", async () => !(await who("pgrep -f 'sleep 31[.]6' || true")));
+});
+
+await test("e2b: what was changed outside of the working folder outlives a pause and is in a fork", async () => {
+    const one = await Sandbox.create();
+    await one.commands.run("echo kept | sudo tee /etc/kept > /dev/null; echo own > own");
+    await one.pause();
+    const again = await Sandbox.connect(one.sandboxId);
+    const [fork] = await again.fork();
+    for (const each of [again, fork]) assert.equal((await each.commands.run("cat /etc/kept own; whoami; echo more >> own")).stdout, "kept\nown\nuser\n");
+    await fork.kill();
+    await again.kill();
+});
+
 await test("e2b: output comes while the command runs, and its input is written and closed", async () => {
     const heard = [];
     const command = await box.commands.run("head -n1; cat", { background: true, stdin: true, onStdout: (text) => heard.push(text) });
@@ -311,7 +340,7 @@ for number in range(1000000):
     peer, _ = door.accept()
     threading.Thread(target=serve, args=(peer, answers[number % len(answers)]), daemon=True).start()
 `);
-    await hostile.commands.run("(setsid nohup python3 liar.py > /dev/null 2>&1 &) ; pkill -KILL -f /proc/self/fd/0 || kill -KILL $PPID", { timeoutMs: 3000 }).catch(() => {});
+    await hostile.commands.run("(setsid nohup python3 liar.py > /dev/null 2>&1 &) ; sudo pkill -KILL -f /proc/self/fd/0", { timeoutMs: 3000 }).catch(() => {});
     for (let at = 0; at < 15; at++) {
         const answer = await fetch(`${server.url}/files?path=x`, {
             redirect: "manual", headers: { "e2b-sandbox-id": hostile.sandboxId, "e2b-sandbox-port": "49983", "x-access-token": hostile.envdAccessToken ?? "" }, signal: AbortSignal.timeout(5000),
