@@ -39,7 +39,7 @@ foreach(program container-mcp container-mcp-load container-mcp-launcher containe
         continue()
     endif()
     set(place libexec/container-mcp)
-    if(program MATCHES "^container-mcp(-load)?$")
+    if(program MATCHES "^container-mcp(-load|-run)?$")
         set(place bin)
     endif()
     list(APPEND bundle_programs ${program})

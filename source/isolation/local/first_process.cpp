@@ -73,6 +73,7 @@ public:
         program_ = check(::fork(), "start a process");
         if (program_ == 0) become_program(std::move(theirs));
         theirs.reset();
+        leave_streams();
         watch(std::move(ours));
         for (;;) serve();
     }
@@ -145,6 +146,13 @@ private:
         errno = last_error;
     }
 
+    // Whoever reads the program's output is to see its end.
+    static void leave_streams()
+    {
+        const unique_fd nothing(check(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
+        for (const int stream : {0, 1, 2}) check(::dup3(nothing.get(), stream, O_CLOEXEC), "open /dev/null");
+    }
+
     void watch(unique_fd link)
     {
         packet first = await_packet(link.get());
@@ -203,10 +211,17 @@ private:
         }
         int status = 0;
         for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;)
-            if (ended == program_) {
-                tell(encoded(local_says::ended, status));
-                ::_exit(0);
-            }
+            if (ended == program_) end(status);
+    }
+
+    // With all that it has left behind. The command need not wait until the mounts are taken down.
+    [[noreturn]] void end(int status) const
+    {
+        ::kill(-1, SIGKILL);
+        while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+        }
+        tell(encoded(local_says::ended, status));
+        ::_exit(0);
     }
 
     void report(const denial& what)

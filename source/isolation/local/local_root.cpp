@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t harmless = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr const char* devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
-constexpr const char* own_notes = "/run/container-mcp";
+constexpr const char* own_memory = "/dev/.own";
 
 std::uint64_t half_of_memory()
 {
@@ -46,12 +46,13 @@ public:
     {
         show_own_folders();
         for (const file_rule& rule : plan_.rules->all()) show(rule);
+        check(::fchmodat(root_.get(), std::string(own_memory).substr(1).c_str(), 0, 0), "close /dev");
         for (const auto& [mount, path] : finished_)
             set_mount_attributes(mount.get(), MOUNT_ATTR_RDONLY | harmless, false, "protect " + path);
         const bool has_proc = show_processes();
         enter_root(root_.get());
         check(::chdir(plan_.working.c_str()), "working folder " + plan_.working);
-        return {own_memory(), has_proc};
+        return {file_systems(), has_proc};
     }
 
 private:
@@ -77,17 +78,38 @@ private:
         return copy;
     }
 
-    // What is put into it comes before it is protected.
-    void cover(const std::string& path, const char* mode)
+    // All folders of the sandbox's own lie in one file system in memory, at a place that nobody may enter.
+    void make_own_memory()
     {
-        unique_fd memory = new_tmpfs({1 << 20, 4096, mode}, harmless, "cover " + path);
-        attach(memory, path);
-        finished_.emplace_back(std::move(memory), path);
+        unique_fd memory = new_tmpfs({half_of_memory(), 1 << 20, "755"}, harmless, "mount /dev");
+        attach(memory, "/dev");
+        for (const char* folder : {"", "/shm", "/tmp", "/var-tmp", "/nothing"})
+            tree_.folder(std::string(own_memory) + folder);
+        for (const char* folder : {"/shm", "/tmp", "/var-tmp"})
+            check(::fchmodat(root_.get(), (std::string(own_memory).substr(1) + folder).c_str(), 01777, 0), "make /tmp");
+        check(::fchmodat(root_.get(), (std::string(own_memory).substr(1) + "/nothing").c_str(), 0, 0), "make /tmp");
+        tree_.file(std::string(own_memory) + "/hidden", "", 0);
+        finished_.emplace_back(std::move(memory), "/dev");
+    }
+
+    unique_fd own_folder(const std::string& name) const
+    {
+        return copy_mount(root_.get(), std::string(own_memory).substr(1) + "/" + name, "show " + name);
+    }
+
+    // What is put into it comes before it is protected.
+    void cover(const std::string& path)
+    {
+        const std::string name = std::to_string(finished_.size());
+        tree_.folder(std::string(own_memory) + "/" + name);
+        unique_fd folder = own_folder(name);
+        attach(folder, path);
+        finished_.emplace_back(std::move(folder), path);
     }
 
     void show_own_folders()
     {
-        cover("/dev", "755");
+        make_own_memory();
         for (const char* path : devices) tree_.bind(path, path, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
         tree_.folder("/dev/pts");
         tree_.folder("/dev/shm");
@@ -96,10 +118,9 @@ private:
         tree_.link("/dev/fd", "/proc/self/fd");
         for (const auto& [name, number] : {std::pair{"stdin", "0"}, {"stdout", "1"}, {"stderr", "2"}})
             tree_.link(std::string("/dev/") + name, std::string("/proc/self/fd/") + number);
-        for (const char* path : {"/dev/shm", "/tmp", "/var/tmp"})
-            if (tree_.exists(path)) mount_memory(root_.get(), path, half_of_memory(), 1 << 16, harmless);
-        if (tree_.exists("/run")) cover("/run", "755");
-        tree_.file(std::string(own_notes) + "/hidden", "", 0);
+        for (const auto& [path, name] : {std::pair{"/dev/shm", "shm"}, {"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}})
+            if (tree_.exists(path)) attach(own_folder(name), path);
+        if (tree_.exists("/run")) cover("/run");
         name_resolver();
     }
 
@@ -111,7 +132,7 @@ private:
         if (absent || fs::symlink_status("/etc/resolv.conf", absent).type() == fs::file_type::not_found) return;
         if (real.string().starts_with("/run/")) return tree_.file(real.string(), local_resolver);
         if (!fs::exists(real, absent)) return;
-        const std::string own = std::string(own_notes) + "/resolv.conf";
+        const std::string own = std::string(own_memory) + "/resolv.conf";
         tree_.file(own, local_resolver);
         attach(read_only_copy(own), real.string());
     }
@@ -135,10 +156,8 @@ private:
         const auto lies_below = [&](const file_rule& each) {
             return each.path.starts_with(below) && each.access >= access_to_files::readable;
         };
-        if (!rule.is_folder)
-            attach(read_only_copy(std::string(own_notes) + "/hidden"), rule.path);
-        else
-            cover(rule.path, std::ranges::any_of(plan_.rules->all(), lies_below) ? "755" : "0");
+        if (rule.is_folder && std::ranges::any_of(plan_.rules->all(), lies_below)) return cover(rule.path);
+        attach(read_only_copy(std::string(own_memory) + (rule.is_folder ? "/nothing" : "/hidden")), rule.path);
     }
 
     // In a container with a masked /proc the kernel refuses a new one; programs then have none.
@@ -166,7 +185,7 @@ private:
         attach(copy, path);
     }
 
-    static std::vector<dev_t> own_memory()
+    static std::vector<dev_t> file_systems()
     {
         std::vector<dev_t> own;
         for (const char* path : {"/tmp", "/dev/shm", "/var/tmp"}) {

@@ -241,7 +241,6 @@ private:
             if (all[1].revents != 0) pass_signals();
             if (all[0].revents != 0) hear();
         }
-        collect_process(child_.pidfd.get());
     }
 
     int milliseconds_left() const

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 std::string server_program()
 {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const fs::path& place : {here / "container-mcp", here / "../../bin/container-mcp"})
-        if (::access(place.c_str(), X_OK) == 0) return place.string();
+    const fs::path program = here / "container-mcp";
+    if (::access(program.c_str(), X_OK) == 0) return program.string();
     throw step_failed("find the program container-mcp, which serves the network", ENOENT);
 }
 

@@ -24,7 +24,7 @@ void fields(Wire& wire, wired<Wire, network_order>& of)
     wire(of.allowed, of.denied);
 }
 
-/// The process that serves it, started from the program of the folder above or beside this one.
+/// The process that serves it, started from the program beside this one.
 class network_helper {
 public:
     /// Throws bad_policy where a host cannot be read, step_failed where there is no such program.

@@ -145,12 +145,10 @@ void serve_network(const network_of_run& network)
 
 int run_locally(char** argv)
 {
-    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const auto& path : {here / program_of_runs, here.parent_path() / "libexec/container-mcp" / program_of_runs}) {
-        ::execv(path.c_str(), argv);
-        if (errno != ENOENT) throw std::system_error(errno, std::generic_category(), path.string());
-    }
-    throw std::runtime_error(std::string(program_of_runs) + " is not in " + here.string() + ": build or install it");
+    const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / program_of_runs;
+    ::execv(path.c_str(), argv);
+    if (errno != ENOENT) throw std::system_error(errno, std::generic_category(), path.string());
+    throw std::runtime_error(path.string() + " does not exist: build or install it");
 }
 
 int serve_network_of_run()
