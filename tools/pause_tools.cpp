@@ -79,7 +79,7 @@ tool_owner make_resume_sandbox(sandbox_manager& sandboxes)
                    .needs = scope::sandboxes,
                    .annotations = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false},
                    .about = unnamed_subject::default_sandbox},
-         .input = {sandbox_id_field(), lease_field(&resume_input::timeout)},
+         .input = {sandbox_id_field(), unlisted(lease_field(&resume_input::timeout))},
          .process = std::bind_front(process_resume, std::ref(sandboxes))});
 }
 

@@ -149,8 +149,7 @@ tool_owner make_execute_terminal_command(sandbox_runner& runs, command_shells& s
                    timeout_field(),
                    max_output_field(),
                    background_field(),
-                   {"service", &input::service, "Name: start it again whenever it ends or the sandbox resumes",
-                    rule::example("postgresql")}},
+                   {"service", &input::service, "Its name as a service, which is started again whenever it ends"}},
          .process =
              std::bind_front(run_or_declare, std::move(process), std::ref(services), std::ref(runs.sandboxes()))});
 }

@@ -230,7 +230,8 @@ bpf_program compile_announcing_filter(bool memory_files, bool sockets, std::span
     return program;
 }
 
-// A machine's programs connect UNIX sockets by themselves, so a connect goes on to the kernel in any case.
+// A machine's programs connect UNIX sockets by themselves, so a connect goes on to the kernel in any case. A call of a
+// foreign architecture ends its process alone and not the run: ldd tries the loaders of all architectures.
 machine_filter compile_machine_filter(const machine_calls& which)
 {
     const context quiet = empty_filter(EPERM), announcing = empty_filter(EPERM);
@@ -240,7 +241,7 @@ machine_filter compile_machine_filter(const machine_calls& which)
     }
     machine_filter filters{with_prologue(quiet), with_prologue(announcing)};
     for (sock_filter& each : filters.announcing.code)
-        if (refuses_for_good(each)) each.k = SECCOMP_RET_USER_NOTIF;
+        if (refuses_for_good(each) && each.k != SECCOMP_RET_KILL_PROCESS) each.k = SECCOMP_RET_USER_NOTIF;
     return filters;
 }
 

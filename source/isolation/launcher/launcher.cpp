@@ -16,10 +16,12 @@
 namespace cmcp::sandbox {
 namespace {
 
-// Tags of epoll: the server, the signals, the counts of workspaces, and some for each key, of which there is no 0.
+// Tags of epoll: the server, the signals, the counts of workspaces, the folders of machines, and some for each key, of
+// which there is no 0.
 constexpr std::uint64_t server_tag = 0;
 constexpr std::uint64_t signal_tag = 1;
 constexpr std::uint64_t count_tag = 2;
+constexpr std::uint64_t prepared_tag = 3;
 
 json::object controllers_lacking(const cgroup_tree& cgroups)
 {
@@ -157,7 +159,8 @@ void launcher::look_at_runs()
 void launcher::handle(std::uint64_t tag)
 {
     if (tag == server_tag) return read_server();
-    if (tag == count_tag) return start_counted();
+    if (tag == count_tag) return start_those_that_wait();
+    if (tag == prepared_tag) return machines_are_prepared();
     if (tag == signal_tag) {
         send(encode_text(message_kind::stops, {}));
         done_ = true;

@@ -62,8 +62,11 @@ private:
     void read_server();
     void take_message(packet message);
     void receive_start(packet message);
+    bool must_wait(const start_message& start);
     bool must_be_counted(const start_message& start);
-    void start_counted();
+    bool must_be_prepared(const start_message& start);
+    void machines_are_prepared();
+    void start_those_that_wait();
     void keep_python();
     void tell_off(const std::string& why);
     void add_clones(zygote_options options);
@@ -133,7 +136,8 @@ private:
     std::unique_ptr<view_store> views_;
     workspace_root root_;
     workspace_ledger workspaces_;
-    std::deque<waiting_start> uncounted_;  ///< starts whose workspace is counted first
+    std::deque<waiting_start> early_;  ///< starts whose workspace is counted first, or what machines show prepared
+    int preparing_ = -1;               ///< readable once it is
 
     bool with_time_namespace_;
     std::string no_apparmor_;                                         ///< why runs enter no profile; empty: they do

@@ -106,7 +106,7 @@ void launcher::add_clones(zygote_options options)
 void launcher::cancel(std::uint64_t id)
 {
     const auto waited = [id](const waiting_start& each) { return each.start.id == id; };
-    bool waits = std::erase_if(uncounted_, waited) != 0;
+    bool waits = std::erase_if(early_, waited) != 0;
     for (const auto& [key, each] : live_cells_) {
         if (std::erase_if(each->waiting, waited) == 0) continue;
         if (!each->lasts()) each->end();
@@ -123,8 +123,8 @@ void launcher::receive_start(packet message)
     if (!obstacle_.empty()) return refuse(start.id, obstacle_);
     clamp(start.request.limits, settings_.most);
     if (start.request.browser) return start_browser(std::move(start), std::move(message.descriptors));
-    if (must_be_counted(start))
-        uncounted_.push_back({std::move(start), std::move(message.descriptors)});
+    if (must_wait(start))
+        early_.push_back({std::move(start), std::move(message.descriptors)});
     else
         this->start(std::move(start), std::move(message.descriptors));
 }
@@ -143,6 +143,29 @@ void launcher::tell_cancelled(std::uint64_t id)
     send(encode_ended(ended));
 }
 
+bool launcher::must_wait(const start_message& start) { return must_be_counted(start) || must_be_prepared(start); }
+
+// Where it fails, the start meets the same obstacle and tells it.
+bool launcher::must_be_prepared(const start_message& start)
+try {
+    if (!start.request.machine || settings_.machines == machines_allowed::none || !views_) return false;
+    if (preparing_ >= 0) return true;
+    const int begun = views_->begin_machines(ids_);
+    if (begun < 0) return false;
+    poll_.add(begun, prepared_tag);
+    preparing_ = begun;
+    return true;
+} catch (const step_failed&) {
+    return false;
+}
+
+void launcher::machines_are_prepared()
+{
+    poll_.remove(std::exchange(preparing_, -1));
+    views_->finish_machines();
+    start_those_that_wait();
+}
+
 bool launcher::must_be_counted(const start_message& start)
 try {
     const run_request& request = start.request;
@@ -154,14 +177,14 @@ try {
     return false;  // the start meets the same obstacle and tells it
 }
 
-void launcher::start_counted()
+void launcher::start_those_that_wait()
 {
     workspaces_.collect();
     std::deque<waiting_start> starts;
-    starts.swap(uncounted_);
+    starts.swap(early_);
     for (auto& each : starts) {
-        if (must_be_counted(each.start))
-            uncounted_.push_back(std::move(each));
+        if (must_wait(each.start))
+            early_.push_back(std::move(each));
         else
             start(std::move(each.start), std::move(each.descriptors));
     }

@@ -208,19 +208,19 @@ void add_etc(tree_builder& tree, const run_account& user)
     for (const auto& path : folders_of_etc()) copy_all(tree, path);
 }
 
-// All folders below `from`, and of the package manager's data what it writes to in its place.
-void copy_folders(int to, const fs::path& from)
+// All folders of the package manager's data, and the files that it writes to in their place.
+void copy_packages(int to)
 {
+    const fs::path from = packages;
     const auto options = fs::directory_options::skip_permission_denied;
     std::error_code ended;
-    const bool with_files = from == packages;
     for (fs::recursive_directory_iterator at(from, options, ended), end; !ended && at != end; at.increment(ended)) {
         const std::string inside = at->path().lexically_relative(from).string();
         std::error_code gone;
         if (at->is_symlink(gone)) continue;
         if (at->is_directory(gone)) {
             if (::mkdirat(to, inside.c_str(), 0755) != 0 && errno != EEXIST) throw step_failed(view_step);
-        } else if (with_files && at->is_regular_file(gone) && !inside.starts_with("info/")) {
+        } else if (at->is_regular_file(gone) && !inside.starts_with("info/")) {
             tree_builder tree(unique_fd(check(::fcntl(to, F_DUPFD_CLOEXEC, 0), view_step)));
             struct stat status {};
             // Its accounts are this machine's, and the package manager stops where one is missing.
@@ -273,13 +273,54 @@ std::string machine_folders::show(const std::string& folder)
     return place;
 }
 
-std::string machine_folders::copy_of_folders(const std::string& folder)
+std::string machine_folders::new_memory(unique_fd& memory)
 {
     std::string place = next_place();
-    const auto memory = new_tmpfs({1ull << 30, 1 << 20, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, view_step);
+    memory = new_tmpfs({1ull << 30, 1 << 20, "755"}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, view_step);
     attach_mount(memory.get(), AT_FDCWD, place, view_step);
-    copy_folders(memory.get(), folder);
     return place;
+}
+
+std::string machine_folders::copy_of_packages()
+{
+    unique_fd memory;
+    std::string place = new_memory(memory);
+    copy_packages(memory.get());
+    return place;
+}
+
+// Each layer's folders are to be the machine's own where root inside does not own those that are shown.
+int machine_folders::begin()
+{
+    if (copies_) return copies_->ended();
+    if (std::exchange(begun_, true)) return -1;
+    std::vector<std::pair<unique_fd, unique_fd>> all;
+    for (const auto& folder : machine_program_folders()) {
+        if (folder == packages) continue;
+        shown_layer layer{folder};
+        std::string shown = show(folder);
+        const bool maps = can_map(shown);
+        if (!maps) {
+            auto& [from, to] = all.emplace_back();
+            from = unique_fd(check(::open(shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), view_step));
+            layer.lower.push_back(own(new_memory(to)));
+        }
+        layer.lower.push_back({std::move(shown), maps});
+        prepared_.emplace(folder, std::move(layer));
+    }
+    if (all.empty()) {
+        finish();
+        return -1;
+    }
+    copies_.emplace(std::move(all));
+    return copies_->ended();
+}
+
+void machine_folders::finish()
+{
+    if (!copies_ || copies_->take()) layers_.merge(prepared_);
+    prepared_.clear();  // what could not be copied is tried again when it is needed
+    copies_.reset();
 }
 
 bool machine_folders::can_map(const std::string& mount_point) const
@@ -304,7 +345,14 @@ const shown_layer& machine_folders::layer_of(const std::string& folder)
     shown_layer layer{folder};
     std::string shown = show(folder);
     const bool maps = can_map(shown);
-    if (!maps || folder == packages) layer.lower.push_back(own(copy_of_folders(folder)));
+    if (folder == packages) {
+        layer.lower.push_back(own(copy_of_packages()));
+    } else if (!maps) {
+        unique_fd memory;
+        layer.lower.push_back(own(new_memory(memory)));
+        const unique_fd from(check(::open(shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), view_step));
+        copy_folders(from.get(), memory.get());
+    }
     layer.lower.push_back({std::move(shown), maps});
     return layers_.emplace(folder, std::move(layer)).first->second;
 }

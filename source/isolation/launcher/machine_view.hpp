@@ -2,8 +2,10 @@
 
 #include "facilities/identities.hpp"
 #include "jail/system_files.hpp"
+#include "launcher/folder_copies.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,11 @@ public:
     /// `stage`: a folder of the launcher's own. `ids` must outlive this.
     machine_folders(std::string stage, identities& ids) : stage_(std::move(stage)), ids_(ids) {}
 
+    /// Begins to prepare the layers of machine_program_folders(), where that takes long. Once what it gives is readable
+    /// finish() must follow; -1: there is nothing to wait for. Throws step_failed.
+    int begin();
+    void finish();
+
     /// The layer of a folder. Where the kernel does not show it with other owners, root inside owns none of its files,
     /// but all of its folders: it may replace and remove what it cannot change. Throws step_failed.
     const shown_layer& layer_of(const std::string& folder);
@@ -47,13 +54,17 @@ public:
 private:
     bool can_map(const std::string& mount_point) const;
     std::string show(const std::string& folder);
-    std::string copy_of_folders(const std::string& folder);
+    std::string copy_of_packages();
+    std::string new_memory(unique_fd& memory);
     std::string next_place();
 
     std::string stage_;
     identities& ids_;
     unsigned made_ = 0;
     std::map<std::string, shown_layer> layers_;
+    bool begun_ = false;
+    std::map<std::string, shown_layer> prepared_;  // whose folders are being copied
+    std::optional<folder_copies> copies_;
 };
 
 }  // namespace cmcp::sandbox

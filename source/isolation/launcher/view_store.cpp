@@ -275,6 +275,12 @@ void view_store::show_machine(view& fresh, const run_request& request) const
     fresh.execution = prepare_execution(fresh.root.get(), std::exchange(fresh.rules.read_execute, {}));
 }
 
+int view_store::begin_machines(identities& ids)
+{
+    prepare_machines(ids);
+    return machines_->begin();
+}
+
 void view_store::prepare_machines(identities& ids)
 {
     if (machines_) return;

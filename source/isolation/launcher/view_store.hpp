@@ -40,7 +40,9 @@ public:
     /// the next call.
     const view& find(const run_request& request);
 
-    /// Before the first cell of class machine.
+    /// Before the first cell of class machine. As machine_folders::begin().
+    int begin_machines(identities& ids);
+    void finish_machines() { machines_->finish(); }
     void prepare_machines(identities& ids);
 
     /// Where the first process of such a cell may mount.

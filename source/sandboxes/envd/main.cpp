@@ -60,7 +60,7 @@ void give_home_to_user()
     const auto user = find_account({});
     struct stat about {};
     if (user.changes && ::stat(user.home.c_str(), &about) == 0 && about.st_uid == 0) [[maybe_unused]]
-        const int given = ::chown(user.home.c_str(), user.uid, user.gid);
+        const int failure = ::chown(user.home.c_str(), user.uid, user.gid);
 }
 
 class daemon {

@@ -127,6 +127,19 @@ TEST_CASE("links in the place of a machine's changes are not followed", "[run][c
     }
 }
 
+TEST_CASE("a program of a machine that calls as a foreign architecture ends alone", "[run][cell]")
+{
+    if (!tested()) return;
+    stage s(launcher_of_machines(machines_allowed::flat));
+    // mov eax, 21 (mount of i386); int 0x80; ret
+    const std::string code =
+        "import ctypes, mmap; m = mmap.mmap(-1, 4096, prot=7); m.write(bytes([0xb8, 21, 0, 0, 0, 0xcd, 0x80, 0xc3])); "
+        "ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))(); print('survived')";
+    s.run(in_machine(s, "python3 -c \"" + code +
+                            "\" > out 2>&1; [ $? -gt 128 ] && grep -c survived out; ldd /bin/true > out; echo on"));
+    CHECK(s.output.out == "0\non\n");
+}
+
 TEST_CASE("strict runs beside a machine are as strict as ever", "[run][cell]")
 {
     if (!tested()) return;

@@ -130,6 +130,24 @@ TEST_CASE("of what a service prints the latest stays, at cursors that go on")
     CHECK(from_start.at("cursor").to_number<std::uint64_t>() > 2'000'000);
 }
 
+TEST_CASE("a service is its owner's, calls no tools, and leaves nothing behind")
+{
+    service_stage s;
+    const json::object theirs{{"sandbox_id", s.id}, {"command", "true"}, {"service", "x"}};
+    CHECK(text(s.as("bob", "execute_terminal_command", theirs), "error_type") == "NotFound");
+    const auto job =
+        text(s.declare("daemons", "setsid sleep 3000 & env | grep -c CONTAINER_MCP_TOOLS; echo ready; exec sleep 1000"),
+             "job_id");
+    s.wait_for(s.id, "ready\n");
+    CHECK(text(s.tool("job_poll", {{"job_id", job}}), "output") == "0\nready\n");
+    CHECK(text(s.as("bob", "job_kill", {{"job_id", job}}), "error_type") == "NotFound");
+    CHECK(text(s.only_service(s.id), "state") == "running");
+    s.tool("pause_sandbox", {{"sandbox_id", s.id}});
+    CHECK_FALSE(run_coroutine(s.io, s.all->sandboxes->cells().now()).contains(s.id));
+    s.tool("delete_sandbox", {{"sandbox_id", s.id}});
+    CHECK_FALSE(run_coroutine(s.io, s.all->sandboxes->cells().now()).contains(s.id));
+}
+
 TEST_CASE("what is no service is refused with the reason")
 {
     service_stage s;
