@@ -32,13 +32,25 @@ void record_wait(std::chrono::steady_clock::time_point began)
     waits.observe(seconds_since(began));
 }
 
+// Few values, whatever programs end with: of the others a figure says no more than that they failed.
+std::string_view exit_of(const sandbox::run_result& end)
+{
+    constexpr std::pair<int, std::string_view> known[] = {{0, "0"}, {1, "1"}, {2, "2"}, {126, "126"}, {127, "127"}};
+    if (end.why != sandbox::cause::exited) return "none";
+    for (const auto& [code, name] : known)
+        if (code == end.exit_code) return name;
+    return "other";
+}
+
 void record_run(const sandbox::run_result& end, std::chrono::steady_clock::time_point began)
 {
-    static auto& runs =
-        metrics::all().counters("cmcp_runs_total", "Sandboxed runs by the cause of their end.", {"cause"});
+    static auto& runs = metrics::all().counters(
+        "cmcp_runs_total",
+        "Sandboxed runs by the cause of their end, and by the exit code of those that exited by themselves.",
+        {"cause", "exit"});
     static auto& times =
         metrics::all().histograms("cmcp_run_seconds", "Time of sandboxed runs, their start included.").at();
-    runs.at({to_string(end.why)}).add();
+    runs.at({to_string(end.why), exit_of(end)}).add();
     times.observe(seconds_since(began));
 }
 

@@ -45,8 +45,8 @@ void file_rules::keep_last_of_each_path()
 {
     std::ranges::reverse(rules_);
     std::ranges::stable_sort(rules_, {}, [](const file_rule& each) { return std::pair(each.path.size(), each.path); });
-    const auto again = std::ranges::unique(rules_, {}, &file_rule::path);
-    rules_.erase(again.begin(), again.end());
+    const auto same = [](const file_rule& one, const file_rule& other) { return one.path == other.path; };
+    rules_.erase(std::unique(rules_.begin(), rules_.end(), same), rules_.end());
 }
 
 std::string file_rules::absolute(const std::string& written) const

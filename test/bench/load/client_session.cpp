@@ -5,6 +5,8 @@
 #include "load/stdio_session.hpp"
 #include "load/streamable_session.hpp"
 
+#include <utility>
+
 namespace cmcp::load {
 
 namespace {
@@ -37,16 +39,18 @@ void client_session::opened()
 
 call_figures& client_session::figures() { return role_ == role::slow ? host_.record.slow : host_.record.calls[kind_]; }
 
-void client_session::call(std::size_t kind, clock::time_point due)
+void client_session::call(std::size_t kind, clock::time_point due) { call(kind, host_.options.calls[kind], due); }
+
+void client_session::call(std::size_t kind, const operation& what, clock::time_point due)
 {
     kind_ = kind;
     due_ = due;
     call_id_ = next_id();
-    error_ = {};
+    error_ = {"no answer", {}};
     served_by_.clear();
-    output_end_[0] = output_end_[1] = 0;
+    output_end_[0] = output_end_[1] = output_bytes_ = 0;
+    output_missing_ = output_again_ = false;
     answered_ = progressed_ = false;
-    const auto& what = host_.options.calls[kind];
     auto text = request_text(what, host_.options.transport, call_id_, host_.options.progress);
     began_ = last_message_ = clock::now();
     ++figures().started;
@@ -86,8 +90,9 @@ void client_session::message(std::string_view text)
         return;
     }
     if (seen.id != call_id_) return;
-    host_.answered(*this, text);
+    failure unfit = host_.answered(*this, text);
     error_ = judged(seen, text);
+    if (error_.kind.empty()) error_ = std::move(unfit);
     answered_ = true;
     settle_if_over();
 }
@@ -104,9 +109,21 @@ failure client_session::judged(const message_skim& answer, std::string_view text
         why.kind = "tool error";
     else if (tool && !host_.options.allow_nonzero && tells_of_failed_run(answer.result))
         why.kind = "tool failed";
+    else if (const auto fault = fault_of_output(); !fault.empty())
+        return {fault, {}};
     if (answer.tool_error || why.kind == "tool failed") why.kind.append(with_blank(error_type(text)));
     if (!why.kind.empty() && !figures().errors.has(why.kind)) why.text = failure_text(text);
     return why;
+}
+
+// All progress comes before the answer.
+std::string client_session::fault_of_output() const
+{
+    if (output_again_) return "output out of order";
+    const auto wanted = host_.wanted_output(*this);
+    const bool is_short = output_missing_ || (wanted != 0 && output_bytes_ < wanted);
+    if (is_short) return "output is missing";
+    return wanted != 0 && output_bytes_ > wanted ? "too much output" : "";
 }
 
 // A heartbeat is no output, so it counts neither as first progress nor as a gap.
@@ -119,6 +136,7 @@ void client_session::progressed(const progress_skim& piece, clock::time_point no
     }
     ++into.progress;
     into.output_bytes += piece.bytes;
+    output_bytes_ += piece.bytes;
     if (!progressed_)
         into.first_progress.record((now - began_).count());
     else
@@ -128,6 +146,8 @@ void client_session::progressed(const progress_skim& piece, clock::time_point no
     if (!piece.offset) return;
     auto& end = output_end_[piece.stderr_stream ? 1 : 0];
     if (*piece.offset > end) ++into.output_gaps;
+    output_missing_ = output_missing_ || *piece.offset > end;
+    output_again_ = output_again_ || *piece.offset < end;
     end = *piece.offset + piece.bytes;
 }
 
@@ -168,6 +188,7 @@ void client_session::count(const failure& error)
         into.latency.record((now - due_).count());
         into.service.record((now - began_).count());
         if (recent) host_.record.recent.latency.record((now - due_).count());
+        if (recent) host_.record.recent.by_call[kind_].record((now - due_).count());
         host_.record.recent.succeeded += recent;
     } else {
         into.errors.add(error);
@@ -180,6 +201,7 @@ void client_session::count(const failure& error)
 void client_session::broken(const failure& why)
 {
     shut();
+    if (kind_ != none) error_ = why;
     if (opening()) {
         state_ = state::closed;
         host_.failed_to_open(*this, why);

@@ -21,7 +21,9 @@ struct session_host {
     virtual ~session_host() = default;
     virtual void opened(client_session& which) = 0;
     virtual void failed_to_open(client_session& which, const failure& why) = 0;
-    virtual void answered(client_session&, std::string_view) {}  ///< the answer to its call, before it is free
+    /// The answer to its call, before it is free. The return says why it will not do; without a kind it does.
+    virtual failure answered(client_session&, std::string_view) { return {}; }
+    virtual std::uint64_t wanted_output(const client_session&) const { return 0; }  ///< bytes; 0: any number
     virtual void free(client_session& which) = 0;  ///< its call is over and counted: it may be given the next
     virtual void lost(client_session& which, const failure& why) = 0;  ///< not usable until it was opened again
 
@@ -55,6 +57,8 @@ public:
     void leave();  ///< closes a session without a call; its host is not notified
     void go_to(std::size_t server_number) { server_number_ = server_number; }  ///< the server of the next open()
     void call(std::size_t kind, clock::time_point due);
+    void call(std::size_t kind, const operation& what, clock::time_point due);  ///< with arguments of its own
+    bool succeeded() const { return error_.kind.empty(); }                      ///< the call before
     void check_time(clock::time_point now);  ///< ends what took longer than the timeout
     void give_up(const std::string& kind);   ///< counts the call that still runs as failed
 
@@ -95,6 +99,7 @@ private:
 
     void progressed(const progress_skim& piece, clock::time_point now);
     failure judged(const message_skim& answer, std::string_view text);
+    std::string fault_of_output() const;
     void settle_if_over();
     void count(const failure& error);
     call_figures& figures();
@@ -112,6 +117,8 @@ private:
     std::string revision_;
     std::string served_by_;             // of the call that runs
     std::uint64_t output_end_[2] = {};  // of the call that runs: stdout, stderr
+    std::uint64_t output_bytes_ = 0;
+    bool output_missing_ = false, output_again_ = false;
     failure error_;
     bool answered_ = false;
     bool progressed_ = false;

@@ -28,6 +28,7 @@ struct raw_options {
     std::string transport = "streamable", json;
     std::string token;
     bool insecure = false;
+    std::string scenario;
     std::vector<std::string> words, calls, fail_if;
     double duration = 10, warm_up = 0, timeout = 30, drain = 5, health_every = 0.02;
 };
@@ -38,6 +39,13 @@ const std::map<std::string, transport, std::less<>> transports{{"sse", transport
                                                                {"stdio", transport::stdio}};
 
 std::chrono::milliseconds seconds(double s) { return std::chrono::milliseconds(static_cast<std::int64_t>(s * 1000)); }
+
+std::string ready_names()
+{
+    std::string names;
+    for (const auto& each : ready_scenarios()) names += (names.empty() ? "" : ", ") + each;
+    return names;
+}
 
 void add_what(CLI::App& app, load_options& into, raw_options& raw)
 {
@@ -53,6 +61,8 @@ void add_what(CLI::App& app, load_options& into, raw_options& raw)
                    "the only protocol revision that will do (the newest that the server agrees to)");
     app.add_option("--call,-c", raw.calls, "NAME[:ARGUMENTS][*WEIGHT], a tool or a method (ping; may be repeated)")
         ->allow_extra_args(false);
+    app.add_option("--scenario", raw.scenario,
+                   "what each session does over and over, in place of --call: a file, or " + ready_names());
     app.add_flag("--progress", into.progress, "send a progress token with tool calls");
     app.add_option("--header,-H", into.headers, "'Name: value' on every request")->allow_extra_args(false);
     app.add_option("--token", raw.token, "bearer token; in the environment as CONTAINER_MCP_TOKEN it stays out of ps");
@@ -92,6 +102,14 @@ void add_output(CLI::App& app, load_options& into, raw_options& raw)
     app.add_option("--health-every", raw.health_every, "seconds between two of these (0.02)")
         ->check(CLI::PositiveNumber);
     app.add_option("--pid", into.pid, "process id of the server: report its CPU time and memory");
+    app.add_option("--junit", into.junit, "write the outcome as JUnit's XML to this file, for CI");
+    app.add_option("--markdown", into.markdown,
+                   "write the report as Markdown to this file, such as $GITHUB_STEP_SUMMARY");
+    app.add_option(
+           "--compare", into.compare,
+           "an earlier report (--json) of the same test: exit with 3 when this one is slower beyond the noise (may "
+           "be repeated)")
+        ->allow_extra_args(false);
     app.add_option("--json", raw.json, "write the report as JSON to this file; - for standard output");
     app.add_flag("--quiet,-q", into.quiet, "no live progress on standard error");
 }
@@ -151,28 +169,56 @@ bool judged_by(const load_options& options, threshold::figure figure)
                        [figure](const threshold& each) { return each.of == figure; });
 }
 
+void check_call(const load_options& options, const threshold& limit)
+{
+    const bool is_known = limit.call.empty() || (limit.call == "iteration" && options.scenario) ||
+                          std::ranges::find(options.calls, limit.call, &operation::name) != options.calls.end();
+    if (is_known) return;
+    std::string names;
+    for (const auto& each : options.calls) names += " " + each.name;
+    throw std::invalid_argument("--fail-if '" + limit.expression + "': there is no call " + limit.call +
+                                ", but:" + names);
+}
+
+void complete_scenario(load_options& options, const raw_options& raw, bool has_duration)
+{
+    if (!raw.calls.empty()) throw std::invalid_argument("--scenario and --call exclude each other");
+    if (options.slow != 0) throw std::invalid_argument("--scenario and --slow exclude each other");
+    options.scenario = find_scenario(raw.scenario);
+    if (options.has_stages() && (options.rate > 0 || has_duration))
+        throw std::invalid_argument("the scenario has stages, so --rate and --duration have no meaning");
+    for (const auto& each : options.scenario->steps) options.calls.push_back(each.what);
+    options.progress = options.progress || options.scenario->progress;
+}
+
 void complete_thresholds(load_options& options, const raw_options& raw)
 {
-    for (const auto& each : raw.fail_if) options.thresholds.push_back(parse_threshold(each));
+    auto limits = raw.fail_if;
+    if (limits.empty() && options.scenario) limits = options.scenario->fail_if;
+    for (const auto& each : limits) options.thresholds.push_back(parse_threshold(each));
     bool output = judged_by(options, threshold::figure::first_progress) || judged_by(options, threshold::figure::gap);
     if (output && !options.progress)
         throw std::invalid_argument("--fail-if with first_progress or gap needs --progress");
+    for (const auto& each : options.thresholds) check_call(options, each);
     if (judged_by(options, threshold::figure::health) && options.health.empty())
         throw std::invalid_argument("--fail-if with health needs --health, as in --health /healthz");
 }
 
-void complete(load_options& options, raw_options& raw)
+void complete(load_options& options, raw_options& raw, bool has_duration)
 {
     options.transport = transports.find(raw.transport)->second;
     complete_servers(options, raw);
-    if (raw.calls.empty()) raw.calls.push_back(options.transport == transport::stateless ? "tools/list" : "ping");
+    if (!raw.scenario.empty())
+        complete_scenario(options, raw, has_duration);
+    else if (raw.calls.empty())
+        raw.calls.push_back(options.transport == transport::stateless ? "tools/list" : "ping");
     for (const auto& each : raw.calls) options.calls.push_back(parse_operation(each));
     options.verify = !raw.insecure;
     complete_token(options, raw);
     check_headers(options);
     check_revision(options);
     complete_thresholds(options, raw);
-    options.duration = seconds(raw.duration);
+    options.duration = options.has_stages() ? options.scenario->duration() : seconds(raw.duration);
     options.warm_up = seconds(raw.warm_up);
     options.timeout = seconds(raw.timeout);
     options.drain = seconds(raw.drain);
@@ -193,7 +239,7 @@ std::optional<load_options> parse_command_line(int argc, char** argv, int& statu
     app.set_version_flag("--version", CMCP_VERSION);
     try {
         app.parse(argc, argv);
-        complete(options, raw);
+        complete(options, raw, app.count("--duration") != 0);
         return options;
     } catch (const CLI::ParseError& e) {
         status = app.exit(e) == 0 ? 0 : 2;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "load/operation.hpp"
+#include "load/scenario.hpp"
 #include "load/server_address.hpp"
 #include "load/threshold.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ struct load_options {
     bool verify = true;                ///< https: the server's certificate must be trusted and name the host
     std::vector<std::string> headers;  ///< "Name: value", on every request
     std::vector<operation> calls;
-    bool progress = false;       ///< ask for progress of tool calls
-    bool allow_nonzero = false;  ///< a run that ended with another exit code than 0 counts as succeeded
+    std::optional<load::scenario> scenario;  ///< whose steps are the calls, in this order
+    bool progress = false;                   ///< ask for progress of tool calls
+    bool allow_nonzero = false;              ///< a run that ended with another exit code than 0 counts as succeeded
 
     std::size_t sessions = 16;     ///< that call
     std::size_t idle = 0;          ///< that only hold their stream
@@ -41,11 +44,16 @@ struct load_options {
 
     std::string health;  ///< path that is asked beside the load; empty: none
     std::chrono::milliseconds health_every{20};
-    int pid = 0;                        ///< of the server: its CPU time and memory are reported
-    std::filesystem::path json;         ///< report as JSON; "-": standard output instead of the table
-    bool quiet = false;                 ///< no live progress
-    std::vector<threshold> thresholds;  ///< judged at the end
+    int pid = 0;                                 ///< of the server: its CPU time and memory are reported
+    std::filesystem::path json;                  ///< report as JSON; "-": standard output instead of the table
+    std::filesystem::path junit;                 ///< the outcome as JUnit has it, for CI
+    std::filesystem::path markdown;              ///< the same for people
+    std::vector<std::filesystem::path> compare;  ///< earlier reports as JSON
+    bool quiet = false;                          ///< no live progress
+    std::vector<threshold> thresholds;           ///< judged at the end
 
+    bool has_stages() const { return scenario && !scenario->stages.empty(); }
+    bool is_open_loop() const { return rate > 0 || has_stages(); }
     std::string target() const;  ///< the addresses or the command, for sentences
 };
 

@@ -31,6 +31,8 @@ load_run::load_run(asio::io_context& io, const load_options& options, server_lis
     make_sessions(options.idle, role::idle);
     make_sessions(options.slow, role::slow);
     make_sessions(options.sessions, role::calling);
+    if (options.scenario)
+        for (const auto& each : sessions_) ways_.emplace(each.get(), way_of_session{scenario_way(*options.scenario)});
     for (std::size_t i = 0; i < all.size() && !options.health.empty(); ++i)
         health_.push_back(std::make_unique<health_probe>(executor, options, all.way(i), counted, into.record));
 }
@@ -99,12 +101,14 @@ void load_run::begin_load()
     next_arrival_ = clock::now();
     for (auto& each : sessions_)
         if (each->ready() && each->kind() != role::idle) give(*each);
-    if (options.rate > 0) arrivals();
+    if (options.is_open_loop()) arrivals();
 }
 
 void load_run::begin_measuring()
 {
     result_.record.forget_calls();
+    result_.iterations = {};
+    result_.series.clear();
     counted = {};
     issued_ = 0;
     began_ = last_tick_ = clock::now();
@@ -121,27 +125,30 @@ void load_run::give(client_session& which)
         if (issuing()) which.call(mix_.next(), clock::now());
         return;
     }
-    if (!calls_left() && issuing() && options.rate <= 0) return stop_issuing();
-    if (options.rate <= 0 && issuing()) {
+    if (!calls_left() && issuing() && !options.is_open_loop()) return stop_issuing();
+    if (!options.is_open_loop() && issuing()) {
         ++issued_;
-        return which.call(mix_.next(), clock::now());
+        return begin(which, mix_.next(), clock::now());
     }
     if (backlog_.empty()) return free_.push_back(&which);
     auto next = backlog_.front();
     backlog_.pop_front();
-    which.call(next.kind, next.due);
+    begin(which, next.kind, next.due);
 }
 
 void load_run::free(client_session& which)
 {
     servers.answered(which.server_number());
     last_answer_ = clock::now();
-    give(which);
+    if (!go_on(which)) give(which);
 }
 
 clock::duration load_run::interval()
 {
-    auto mean = 1e9 / options.rate;
+    constexpr double slowest = 0.01;  // a ramp begins or ends at 0
+    auto rate = options.rate;
+    if (options.has_stages()) rate = options.scenario->rate_at(next_arrival_ - began_);
+    auto mean = 1e9 / std::max(rate, slowest);
     if (options.poisson) mean = std::exponential_distribution<double>(1.0 / mean)(random_);
     return std::chrono::nanoseconds(static_cast<std::int64_t>(mean));
 }
@@ -169,7 +176,7 @@ void load_run::hand_out()
         if (!which->ready()) continue;
         auto next = backlog_.front();
         backlog_.pop_front();
-        which->call(next.kind, next.due);
+        begin(*which, next.kind, next.due);
     }
 }
 
@@ -205,9 +212,12 @@ void load_run::finish()
 {
     if (phase_ == phase::over) return;
     for (const auto& each : backlog_) {
+        if (options.scenario) ++result_.iterations.started, result_.iterations.errors.add({"not sent by the end", {}});
         ++result_.record.calls[each.kind].started;
         result_.record.calls[each.kind].errors.add({"not sent by the end", {}});
     }
+    for (const auto& [session, of] : ways_)
+        if (of.on_its_way) result_.iterations.errors.add({"no answer by the end", {}});
     for (auto& each : sessions_) {
         each->give_up("no answer by the end");
         if (each->ready() && each->kind() == role::idle) ++result_.idle_open;
@@ -222,9 +232,24 @@ void load_run::finish()
     static_cast<asio::io_context&>(phase_timer_.get_executor().context()).stop();
 }
 
+void load_run::note_second()
+{
+    if (phase_ != phase::load || phase_seconds() < 0.5) return;
+    const auto& recent = result_.record.recent;
+    second_figures figures{recent_seconds(),
+                           recent.succeeded,
+                           recent.failed,
+                           recent.latency.percentile(50),
+                           recent.latency.percentile(99),
+                           {}};
+    for (const auto& [kind, times] : recent.by_call) figures.calls[kind] = times.percentile(50);
+    result_.series.push_back(std::move(figures));
+}
+
 void load_run::every_second()
 {
     if (tick_) tick_(*this);
+    note_second();
     result_.record.recent = {};
     last_tick_ = clock::now();
     after(tick_timer_, std::chrono::seconds(1), &load_run::every_second);

@@ -9,12 +9,21 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <vector>
 
 namespace cmcp::load {
+
+/// A second of a load test. Times are medians, and a percentile, of the calls that succeeded in it.
+struct second_figures {
+    double seconds = 0;  ///< that it lasted
+    std::uint64_t succeeded = 0, failed = 0;
+    std::int64_t p50 = 0, p99 = 0;              ///< nanoseconds
+    std::map<std::size_t, std::int64_t> calls;  ///< p50 by number in the mix
+};
 
 /// The figures of a finished load test.
 struct load_result {
@@ -27,6 +36,8 @@ struct load_result {
     std::uint64_t in_time = 0;  ///< calls that succeeded within these seconds
     std::size_t opened = 0;     ///< sessions
     std::size_t idle_open = 0;  ///< idle sessions that still held their stream at the end
+    call_figures iterations;    ///< of the scenario
+    std::vector<second_figures> series;
     bool interrupted = false;
     std::optional<process_figures> at_start, when_open, before_load, at_end;  ///< of the server, with --pid
 };
@@ -53,8 +64,16 @@ private:
         std::size_t kind;
         clock::time_point due;
     };
+    struct way_of_session {
+        scenario_way way;
+        clock::time_point due{};  // of the iteration
+        bool on_its_way = false;
+        bool called = false;  // its step is being made
+    };
 
     void opened(client_session& which) override;
+    failure answered(client_session& which, std::string_view text) override;
+    std::uint64_t wanted_output(const client_session& which) const override;
     void failed_to_open(client_session& which, const failure& why) override;
     void free(client_session& which) override;
     void lost(client_session& which, const failure& why) override;
@@ -71,6 +90,10 @@ private:
     bool issuing() const { return phase_ == phase::warm_up || phase_ == phase::load; }
     bool calls_left() const { return options.count == 0 || issued_ < options.count; }
     void give(client_session& which);
+    void begin(client_session& which, std::size_t kind, clock::time_point due);
+    json::object variables_of_next();
+    bool go_on(client_session& which);
+    void end_iteration(way_of_session& of);
     void arrivals();
     void hand_out();
     clock::duration interval();
@@ -79,6 +102,7 @@ private:
     void look_after();
     void reopen_some();
     void every_second();
+    void note_second();
     std::optional<process_figures> look() const;
 
     load_result& result_;
@@ -95,6 +119,8 @@ private:
     clock::time_point last_answer_;
     clock::time_point next_arrival_;
     std::uint64_t issued_ = 0;
+    std::uint64_t iteration_ = 0;
+    std::map<const client_session*, way_of_session> ways_;  // of a scenario
     phase phase_ = phase::opening;
     asio::steady_timer phase_timer_, arrival_timer_, care_timer_, tick_timer_;
     std::function<void(const load_run&)> tick_;

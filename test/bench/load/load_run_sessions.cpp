@@ -46,7 +46,8 @@ void load_run::opened(client_session& which)
         // The timer leaves the session's callback first, because the next sessions may open at once and recurse.
         return after(phase_timer_, std::chrono::milliseconds(0), &load_run::open_more);
     }
-    if (issuing() && which.kind() != role::idle) give(which);
+    if (which.kind() == role::idle || go_on(which)) return;
+    if (issuing()) give(which);
 }
 
 void load_run::failed_to_open(client_session& which, const failure& why)
@@ -63,6 +64,8 @@ void load_run::failed_to_open(client_session& which, const failure& why)
 
 void load_run::lost(client_session& which, const failure& why)
 {
+    if (const auto entry = ways_.find(&which); entry != ways_.end() && entry->second.on_its_way)
+        entry->second.way.done(false), entry->second.called = false;
     if (tells_of_lost_server(why)) servers.failed(which.server_number(), clock::now());
     if (which.kind() == role::idle) ++result_.record.lost_streams;
     if (which.kind() == role::idle && servers.size() == 1) return;

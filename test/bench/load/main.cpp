@@ -1,6 +1,8 @@
 #include "jsonrpc/write_json.hpp"
+#include "load/comparison.hpp"
 #include "load/load_command_line.hpp"
 #include "load/report.hpp"
+#include "load/report_for_ci.hpp"
 #include "load/server_check.hpp"
 #include "load/verdict.hpp"
 
@@ -40,21 +42,35 @@ void raise_descriptor_limit(std::size_t connections)
                   << " are wanted: raise the limit (ulimit -Hn), or take fewer sessions\n";
 }
 
-void write_reports(const load_options& options, const load_result& result, const std::vector<verdict>& verdicts)
+void write_file(const std::filesystem::path& to, const std::string& text)
+{
+    if (to.empty()) return;
+    std::ofstream file(to);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("The report cannot be written to " + to.string() + ".");
+}
+
+void print_comparisons(std::ostream& to, const std::vector<comparison>& compared)
+{
+    for (const auto& each : compared)
+        to << (each.is == comparison::outcome::worse ? "✗ " : "✓ ") << words_of(each) << '\n';
+}
+
+void write_reports(const load_options& options, const load_result& result, const std::vector<verdict>& verdicts,
+                   const json::object& report, const std::vector<comparison>& compared)
 {
     bool to_output = options.json == "-";
     if (!to_output) print_report(std::cout, options, result);
     if (!to_output) std::cout << '\n';
     print_verdicts(to_output ? std::cerr : std::cout, verdicts);
-    if (options.json.empty()) return;
-    auto text = jsonrpc::write_json(report_json(options, result, verdicts)) + '\n';
-    if (to_output) {
+    print_comparisons(to_output ? std::cerr : std::cout, compared);
+    auto text = jsonrpc::write_json(report) + '\n';
+    if (to_output)
         std::cout << text;
-        return;
-    }
-    std::ofstream file(options.json);
-    file << text;
-    if (!file.flush()) throw std::runtime_error("The report cannot be written to " + options.json.string() + ".");
+    else
+        write_file(options.json, text);
+    write_file(options.junit, report_junit(options, result, verdicts, compared));
+    write_file(options.markdown, report_markdown(options, result, verdicts, compared));
 }
 
 void put_load(const load_options& options, server_list& servers, load_result& result)
@@ -76,6 +92,8 @@ constexpr int cannot_begin_status = 1, mistake_status = 2, failed_status = 3;
 int run(const load_options& options)
 {
     std::signal(SIGPIPE, SIG_IGN);
+    std::vector<json::object> earlier;  // what cannot be read is told before the load
+    for (const auto& file : options.compare) earlier.push_back(read_report(file));
     raise_descriptor_limit(connections_of(options));
     server_list servers(options, connections_of(options));
     for (const auto& problem : check_servers(options, servers))
@@ -83,9 +101,14 @@ int run(const load_options& options)
     load_result result(options.calls.size(), servers.size());
     put_load(options, servers, result);
     auto verdicts = judge(options, result);
-    write_reports(options, result, verdicts);
+    auto report = report_json(options, result, verdicts);
+    std::vector<comparison> compared;
+    if (!earlier.empty()) compared = compare(report, earlier);
+    if (!compared.empty()) report["compared"] = json::array();
+    for (const auto& each : compared) report["compared"].as_array().push_back(json::string(words_of(each)));
+    write_reports(options, result, verdicts, report, compared);
     if (result.opened == 0) return cannot_begin_status;
-    return any_failed(verdicts) ? failed_status : 0;
+    return any_failed(verdicts) || any_worse(compared) ? failed_status : 0;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct operation {
     std::string method;
     std::string tool;              ///< of tools/call
     std::string arguments = "{}";  ///< JSON object without blanks around it; of a method: its params
+    std::string headers;           ///< "Name: value\r\n" each, on the HTTP request of a stateless call
     double weight = 1;
 };
 

@@ -51,6 +51,7 @@ struct recent_figures {
     std::uint64_t succeeded = 0;
     std::uint64_t failed = 0;
     histogram latency;
+    std::map<std::size_t, histogram> by_call;
 };
 
 struct recorder {

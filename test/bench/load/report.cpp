@@ -120,7 +120,10 @@ void print_title(std::ostream& to, const load_options& options, const load_resul
     to << ", " << options.sessions << " sessions";
     if (options.idle != 0) to << " + " << options.idle << " idle";
     if (options.slow != 0) to << " + " << options.slow << " slow";
-    if (options.rate > 0)
+    if (options.scenario) to << ", scenario " << options.scenario->name;
+    if (options.has_stages())
+        to << ", open loop in stages";
+    else if (options.rate > 0)
         to << ", open loop at " << options.rate << " calls/s";
     else
         to << ", closed loop";
@@ -157,11 +160,12 @@ void print_report(std::ostream& to, const load_options& options, const load_resu
 {
     summary figures(options, result);
     auto all = result.record.all();
-    bool open_loop = options.rate > 0;
+    bool open_loop = options.is_open_loop();
     print_title(to, options, result);
     to << fixed(figures.calls_per_second, 1) << " calls/s, " << all.succeeded << " succeeded, " << all.failed()
        << " failed, " << result.record.bytes_in / 1024 << " KiB in, " << result.record.bytes_out / 1024 << " KiB out\n";
     print_errors(to, "calls", all.errors);
+    print_errors(to, "iterations", result.iterations.errors);
     print_errors(to, "calls of slow readers", result.record.slow.errors);
     print_errors(to, "opening", result.record.opening_errors);
     print_errors(to, "health", result.record.health_errors);
@@ -173,6 +177,7 @@ void print_report(std::ostream& to, const load_options& options, const load_resu
     if (options.calls.size() > 1) print_calls(to, "all", all, open_loop);
     for (std::size_t i = 0; i < options.calls.size(); ++i)
         print_calls(to, options.calls[i].name, result.record.calls[i], open_loop);
+    print_row(to, "iteration", result.iterations.latency);
     print_calls(to, "slow readers", result.record.slow, false);
     print_row(to, "opening a session", result.record.opening);
     if (!options.health.empty()) print_row(to, options.health, result.record.health);

@@ -122,8 +122,24 @@ json::object describe(const load_options& options)
     described["idle"] = options.idle;
     described["slow"] = options.slow;
     described["rate"] = options.rate;
-    described["loop"] = options.rate > 0 ? "open" : "closed";
+    described["loop"] = options.is_open_loop() ? "open" : "closed";
     described["progress"] = options.progress;
+    return described;
+}
+
+json::array describe_series(const load_options& options, const load_result& result)
+{
+    json::array described;
+    for (const auto& each : result.series) {
+        json::object calls;
+        for (const auto& [kind, p50] : each.calls) calls[options.calls[kind].name] = static_cast<double>(p50) / 1e3;
+        described.push_back({{"seconds", each.seconds},
+                             {"succeeded", each.succeeded},
+                             {"failed", each.failed},
+                             {"p50_us", static_cast<double>(each.p50) / 1e3},
+                             {"p99_us", static_cast<double>(each.p99) / 1e3},
+                             {"calls_p50_us", std::move(calls)}});
+    }
     return described;
 }
 
@@ -153,6 +169,9 @@ json::object report_json(const load_options& options, const load_result& result,
     for (std::size_t i = 0; i < options.calls.size(); ++i)
         by_call[options.calls[i].name] = describe(result.record.calls[i]);
     report["calls"] = std::move(by_call);
+    report["series"] = describe_series(options, result);
+    if (options.scenario) report["scenario"] = options.scenario->name;
+    if (options.scenario) report["iterations"] = describe(result.iterations);
     if (options.slow != 0) report["slow_readers"] = describe(result.record.slow);
     if (options.servers.size() > 1) report["servers"] = describe_addresses(options, result);
     if (!result.record.by_name.empty()) report["served_by"] = describe_names(result);

@@ -63,7 +63,11 @@ private:
         asio::post(executor, [this] { session_->open(); });
     }
 
-    void answered(client_session&, std::string_view answer) override { read_page(answer); }
+    failure answered(client_session&, std::string_view answer) override
+    {
+        read_page(answer);
+        return {};
+    }
 
     void free(client_session&) override
     {

@@ -50,6 +50,7 @@ std::string streamable_session::fields_for(const operation& what) const
     if (!stateless()) return session_fields();
     std::string fields = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " + what.method + "\r\n";
     if (!what.tool.empty()) fields.append("Mcp-Name: ").append(what.tool).append("\r\n");
+    fields.append(what.headers);
     return fields;
 }
 

@@ -33,8 +33,20 @@ const std::map<std::string_view, double> nanoseconds_of{{"ns", 1}, {"us", 1e3}, 
     throw std::invalid_argument("--fail-if '" + parsed.expression + "': " + why);
 }
 
+bool is_figure(std::string_view name)
+{
+    return name == "errors" || statistics.contains(name) || timed_figures.contains(name.substr(0, name.find('.')));
+}
+
+// The name of a call has no dot.
 void read_figure(threshold& into, std::string_view name)
 {
+    if (const auto dot = name.find('.'); dot != std::string_view::npos &&
+                                         !timed_figures.contains(name.substr(0, dot)) &&
+                                         is_figure(name.substr(dot + 1))) {
+        into.call = name.substr(0, dot);
+        name.remove_prefix(dot + 1);
+    }
     if (name == "errors" || name == "rps") {
         into.of = name == "rps" ? figure::rate : figure::errors;
         into.in = name == "rps" ? unit::a_second : unit::count;

@@ -6,12 +6,13 @@
 namespace cmcp::load {
 
 /// A figure of the report that must not lie on one side of a bound: "p99>50ms", "errors>0.1%", "rps<1000",
-/// "first_progress.p99>100ms".
+/// "first_progress.p99>100ms", or of one call: "create_sandbox.p99>1s", "ping.errors>0%".
 struct threshold {
     enum class figure { latency, service, first_progress, gap, opening, health, errors, rate };
     enum class unit { nanoseconds, count, percent, a_second };
 
     std::string expression;  ///< as it was given, without blanks
+    std::string call;        ///< its name; empty: all calls
     figure of = figure::latency;
     unit in = unit::nanoseconds;
     double statistic = 0;  ///< of a time: a percentile, or one of these

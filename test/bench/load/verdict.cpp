@@ -52,9 +52,17 @@ verdict judge_time(const threshold& limit, const histogram& times)
     return {limit.expression, duration_text(static_cast<std::int64_t>(value)), limit.broken_by(value)};
 }
 
+call_figures figures_of(const std::string& call, const load_options& options, const load_result& result)
+{
+    if (call == "iteration") return result.iterations;
+    const auto named = std::ranges::find(options.calls, call, &operation::name);
+    return named == options.calls.end() ? call_figures()
+                                        : result.record.calls[static_cast<std::size_t>(named - options.calls.begin())];
+}
+
 verdict judge_one(const threshold& limit, const load_options& options, const load_result& result)
 {
-    auto calls = result.record.all();
+    auto calls = limit.call.empty() ? result.record.all() : figures_of(limit.call, options, result);
     if (limit.of == threshold::figure::errors) return judge_errors(limit, calls);
     if (limit.of != threshold::figure::rate) return judge_time(limit, timed(limit.of, calls, result.record));
     auto rate = summary(options, result).calls_per_second;

@@ -220,6 +220,72 @@ await test("load: an address where nothing answers at the start is named, and th
     assert.equal(none.code, 1);
 });
 
+// ---------------------------------------------------------------- scenarios
+const sandboxes_left = async () => (await new caller(server.url).call("list_sandboxes")).sandboxes.filter(({ name }) => name?.startsWith("load-"));
+
+for (const transport of TRANSPORTS) {
+    await test(`load ${transport}: a scenario makes sandboxes, uses and deletes them, and its output is whole`, async () => {
+        const { all, calls, iterations } = await report([server.url, "-t", transport, "-s", "2", "-n", "4", "--scenario", "sandboxes"]);
+        assert.equal(all.failed, 0);
+        assert.deepEqual(Object.values(calls).map(({ succeeded }) => succeeded).sort((a, b) => a - b), [4, 4, 4, 4, 8]);
+        assert.equal(calls.stream.output_bytes, 4 * 8893);
+        assert.equal(iterations.succeeded, 4);
+        assert.deepEqual(await sandboxes_left(), []);
+    });
+}
+await test("load: a scenario that is cut off deletes what it made", async () => {
+    const run = start_load([server.url, "-s", "3", ...EVER, "--scenario", "kernels", "--drain", "60"]);
+    await until("it has made sandboxes", async () => (await sandboxes_left()).length > 0);
+    run.interrupt();
+    passed(await run.ended);
+    assert.deepEqual(await sandboxes_left(), []);
+});
+await test("load: a scenario of one's own has data, stages, limits of one call and expectations", async () => {
+    const own = path.join(folder, "own.json");
+    fs.writeFileSync(path.join(folder, "words.csv"), 'word\n"one, two"\nthree\n');
+    const write = (expect) => fs.writeFileSync(own, JSON.stringify({
+        name: "own", data: "words.csv", stages: [{ seconds: 0.5, rate: 4, to: 20 }, { seconds: 0.5, rate: 20 }],
+        steps: [{ name: "say", call: "system_run_command", arguments: { command: "echo '{{word}}' {{n}}" }, expect }, { call: "ping" }],
+        fail_if: ["say.p99>30s", "ping.errors>0%", "iteration.p99>60s"],
+    }));
+    write("one");
+    const { code, out } = await load([server.url, "-s", "2", "--scenario", own, "--json", "-"]);
+    const { calls, thresholds, iterations } = JSON.parse(out);
+    assert.equal(code, 0);
+    assert.equal(thresholds.length, 3);
+    assert(calls.say.errors["not as the scenario expects"] > 0 && calls.say.succeeded > 0, out);
+    assert.equal(calls.ping.succeeded, calls.say.succeeded);
+    assert(iterations.errors["a step failed"] > 0 && iterations.succeeded === calls.ping.succeeded, out);
+});
+await test("load: a scenario or a limit that is wrong ends it at once", async () => {
+    for (const [args, part] of [[["--scenario", "nowhere"], "ready scenarios are sandboxes"], [["--scenario", "streams", "-c", "ping"], "exclude each other"],
+                                [["--scenario", "streams", "--fail-if", "nothing.p99>1s"], "there is no call nothing"], [["--compare", "/nowhere.json"], "no report"]]) {
+        const { code, err } = await load([server.url, ...EVER, ...args]);
+        assert(code === 2 && err.includes(part), `${code} ${err}`);
+    }
+});
+await test("load: a comparison says what is the same and what is slower, and CI gets it", async () => {
+    const [earlier, faster, junit, markdown] = ["earlier.json", "faster.json", "junit.xml", "report.md"].map((name) => path.join(folder, name));
+    const args = [server.url, "-c", "ping", "-s", "2", "-d", "8"];
+    passed(await load([...args, "--json", earlier]));
+    const before = JSON.parse(fs.readFileSync(earlier, "utf8"));
+    assert(before.series.length >= 6, `${before.series.length} seconds`);
+    // A test that was a thousand times faster, which no noise of this machine can explain.
+    for (const second of before.series) {
+        second.succeeded *= 1000;
+        for (const times of [second, second.calls_p50_us]) for (const key of Object.keys(times)) if (/^p\d|ping/.test(key)) times[key] /= 1000;
+    }
+    fs.writeFileSync(faster, JSON.stringify(before));
+    const { code, out } = await load([...args, "--compare", faster, "--junit", junit, "--markdown", markdown]);
+    assert.equal(code, 3, out);
+    assert.match(out, /✗ calls\/s: .*: fewer/);
+    assert.match(out, /✗ p50: .*: slower/);
+    assert.match(fs.readFileSync(junit, "utf8"), /tests="4" failures="[23]"[^]*<failure message="p50: /);
+    assert.match(fs.readFileSync(markdown, "utf8"), /\| ping \| \d+ \| 0 \|[^]*- ✗ p50: /);
+    const several = await load([...args, "--compare", faster, "--compare", earlier, "--json", "-"]);
+    assert.equal(JSON.parse(several.out).compared.length, 3);
+});
+
 // ---------------------------------------------------------------- two servers, of which one is killed
 const TOKEN = { CONTAINER_MCP_TOKEN: "b".repeat(32) };
 const pair = await start_cluster({ names: ["n1", "n2"], settings: { MCP_AUTH_TOKENS: `ann=${TOKEN.CONTAINER_MCP_TOKEN}`, BASH_ALLOWED_COMMANDS: "*" } });
