@@ -2,6 +2,7 @@
 #include "config/settings.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/silent_io.hpp"
+#include "prebuilt/version.hpp"
 #include "runs/bash_manager.hpp"
 #include "runs/python_run.hpp"
 #include "sandboxes/sandbox_runner.hpp"

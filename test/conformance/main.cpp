@@ -3,6 +3,7 @@
 #include "cluster/cluster.hpp"
 #include "config/load_settings.hpp"
 #include "entrances/http_server.hpp"
+#include "prebuilt/version.hpp"
 #include "test/conformance/fixtures.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -6,6 +6,7 @@
 #include "files/sandbox_homes.hpp"
 #include "files/trees.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "prebuilt/version.hpp"
 #include "store/database.hpp"
 #include "text/random_id.hpp"
 #include "text/time_text.hpp"

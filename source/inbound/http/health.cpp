@@ -1,6 +1,7 @@
 #include "http/health.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "metrics/registry.hpp"
+#include "prebuilt/version.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>

@@ -2,6 +2,7 @@
 
 #include "config/settings.hpp"
 #include "http/endpoint_address.hpp"
+#include "prebuilt/version.hpp"
 #include "text/ascii.hpp"
 #include "text/html.hpp"
 #include "text/words.hpp"

@@ -3,6 +3,7 @@
 #include "http/route.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "pages/page_files.hpp"
+#include "prebuilt/version.hpp"
 #include "rest/rest_routes.hpp"
 #include "text/words.hpp"
 

@@ -1,6 +1,7 @@
 #include "http/challenge.hpp"
 #include "http/refusal.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "prebuilt/version.hpp"
 #include "rest/rest_routes.hpp"
 #include "text/ascii.hpp"
 #include "text/encodings.hpp"

@@ -11,6 +11,7 @@
 #include "log/record_queue.hpp"
 #include "metrics/registry.hpp"
 #include "metrics/span_queue.hpp"
+#include "prebuilt/version.hpp"
 #include "streams/http_connection.hpp"
 #include "telemetry/otlp_message.hpp"
 #include "text/number.hpp"

@@ -1,6 +1,7 @@
 #include "telemetry/otlp_message.hpp"
 
 #include "jsonrpc/write_json.hpp"
+#include "prebuilt/version.hpp"
 #include "text/random_id.hpp"
 
 #include <array>

@@ -4,6 +4,7 @@
 #include "async/with_deadline.hpp"
 #include "egress/egress_connector.hpp"
 #include "egress/tls_trust.hpp"
+#include "prebuilt/version.hpp"
 #include "streams/http_connection.hpp"
 #include "text/ascii.hpp"
 #include "text/header_parameter.hpp"

@@ -7,6 +7,7 @@
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "prebuilt/version.hpp"
 #include "runs/sandbox_error.hpp"
 #include "tools/tools.hpp"
 

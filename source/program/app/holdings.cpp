@@ -1,6 +1,7 @@
 #include "app/holdings.hpp"
 
 #include "app/managers.hpp"
+#include "prebuilt/version.hpp"
 
 #include <sys/statvfs.h>
 

@@ -4,6 +4,7 @@
 #include "config/settings.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
+#include "prebuilt/version.hpp"
 #include "runs/sandbox_error.hpp"
 #include "sandboxes/image_choice.hpp"
 #include "server/access_token.hpp"

@@ -5,6 +5,7 @@
 #include "images/image_fetcher.hpp"
 #include "jsonrpc/write_json.hpp"
 #include "local/network_helper.hpp"
+#include "prebuilt/version.hpp"
 #include "server/hidden_secrets.hpp"
 #include "server/serve.hpp"
 

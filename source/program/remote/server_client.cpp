@@ -4,6 +4,7 @@
 #include "egress/tls_trust.hpp"
 #include "jsonrpc/read_object.hpp"
 #include "jsonrpc/write_json.hpp"
+#include "prebuilt/version.hpp"
 #include "streams/http_wire.hpp"
 #include "text/encodings.hpp"
 #include "text/sse_parser.hpp"

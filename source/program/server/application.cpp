@@ -8,6 +8,7 @@
 #include "config/settings.hpp"
 #include "log/log.hpp"
 #include "metrics/registry.hpp"
+#include "prebuilt/version.hpp"
 #include "sandboxes/language_trials.hpp"
 #include "sandboxes/rest_files.hpp"
 #include "sandboxes/sandbox_files.hpp"

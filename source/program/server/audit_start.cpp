@@ -4,6 +4,7 @@
 #include "config/config_error.hpp"
 #include "config/settings.hpp"
 #include "metrics/registry.hpp"
+#include "prebuilt/version.hpp"
 
 #include <algorithm>
 #include <system_error>

@@ -1,6 +1,7 @@
 #include "server/greeting.hpp"
 
 #include "config/settings.hpp"
+#include "prebuilt/version.hpp"
 #include "server/access_token.hpp"
 #include "server/diagnosis.hpp"
 #include "server/sandbox_start.hpp"

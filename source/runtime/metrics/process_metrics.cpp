@@ -1,4 +1,5 @@
 #include "metrics/registry.hpp"
+#include "prebuilt/version.hpp"
 
 #include <chrono>
 #include <ctime>

@@ -5,6 +5,7 @@
 #include "jsonrpc/read_object.hpp"
 #include "mcp/reserved_names.hpp"
 #include "mcp/revision.hpp"
+#include "prebuilt/version.hpp"
 #include "upstream/upstream_text.hpp"
 
 #include <utility>

@@ -1,4 +1,5 @@
 #include "load/load_command_line.hpp"
+#include "prebuilt/version.hpp"
 #include "text/ascii.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 #include "load/report.hpp"
+#include "prebuilt/version.hpp"
 
 #include <sstream>
 
