@@ -89,14 +89,10 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
         all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
     e2b::e2b_api::keeper keep;
     if (auto* vault = all.vault.get()) keep = [vault](std::string id) { return vault->keep(std::move(id)); };
-    e2b::e2b_api::parts of_e2b{config,
-                               executor,
-                               all.backend,
-                               *all.sandbox_runs,
-                               *all.kernels,
-                               *all.shown,
-                               config.memory_limit + config.kernel_memory_limit,
-                               std::move(keep)};
+    e2b::e2b_api::parts of_e2b{
+        config,         executor,   all.backend,         *all.sandbox_runs,
+        *all.kernels,   *all.shown, *all.sandbox_files_, config.memory_limit + config.kernel_memory_limit,
+        std::move(keep)};
     all.e2b_ = std::make_unique<e2b::e2b_api>(std::move(of_e2b));
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
