@@ -169,13 +169,18 @@ awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
     if (of->paused && !of->resumes) co_return reply;
     co_await end_of_pause(where->id);
     subject to{std::move(*where), std::move(*of)};
-    if (to.of.paused) {
+    const bool was_paused = to.of.paused;
+    if (was_paused) {
         to.of.paused = false;
         to.of.ends = sandbox_manager::now() + 300;
         keep(to.where, to.of);
     }
     reply = {};
     try {
+        caller owner;
+        owner.principal = to.where.owner;
+        if (was_paused && !to.of.recipe.empty())
+            co_await templates_.begin_programs(std::move(owner), to.where, to.of.recipe);
         const auto wait = co_await sandboxes().limits().begin_call(to.where.owner);
         if (wait != std::chrono::milliseconds(0)) co_return refusal_reply(429, quotas::refusal_of_call(wait));
         if (auto unwritten = audit::refusal(); !unwritten.empty()) co_return refusal_reply(503, unwritten);

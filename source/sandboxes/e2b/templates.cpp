@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -46,6 +47,14 @@ std::pair<std::string, std::string> name_and_tag(std::string_view text)
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) return {std::string(text), "default"};
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+void check_tag(std::string_view tag)
+{
+    const bool fits = !tag.empty() && tag.size() <= 128 && std::ranges::all_of(tag, [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+    });
+    if (!fits) throw http_refusal(400, "A tag has 1 to 128 letters, digits, '.', '_' and '-'.");
 }
 
 bool is_forced(const json::object& wish)
@@ -246,6 +255,7 @@ http_reply templates::request_build(const caller& who, const json::object& wish)
     one->name = name;
     for (auto& each : texts_in(wish, "tags")) one->tags.insert(std::move(each));
     if (one->tags.empty() || tag != "default") one->tags.insert(tag);
+    std::ranges::for_each(one->tags, check_tag);
     builds_[one->id] = one;
     return json_reply(202, json::object{{"templateID", one->of},
                                         {"buildID", one->id},
@@ -312,6 +322,7 @@ http_reply templates::assign_tags(const caller& who, const json::object& wish)
     if (!target) throw http_refusal(404, "There is no template " + text_of(wish, "target").substr(0, 100) + ".");
     auto tags = tag_set(target->of);
     for (const auto& added : texts_in(wish, "tags")) {
+        check_tag(added);
         for (const auto& other : all_of(who)) {
             if (other.where.id == target->where.id || other.of.name != target->of.name) continue;
             auto less = tag_set(other.of);
@@ -429,6 +440,7 @@ awaitable<> templates::copy_files(caller who, sandbox_record to, std::string has
 {
     constexpr std::size_t most_of_piece = 1 << 20;
     const auto from = co_await place_of_files(who);
+    if (!is_sha256_hex(hash)) throw sandbox_error("InvalidArgument", "COPY needs the hash of its files.");
     const auto source = co_await files_.download(from, hash + ".tar");
     const auto target = co_await files_.begin(to.owner, to.id, ".template-files.tar", source->size());
     for (std::uint64_t at = 0; at < source->size();) {
@@ -505,8 +517,27 @@ awaitable<sandbox_record> templates::base_of(caller who, json::object wish, std:
     co_return base;
 }
 
+// Archives that another build may still need stay for that.
+void templates::forget_files(const build& of, const std::vector<std::string>& hashes)
+{
+    const bool is_alone = std::ranges::none_of(builds_, [&](const auto& each) {
+        const auto& other = *each.second;
+        return other.owner == of.owner && other.id != of.id &&
+               (other.status == "waiting" || other.status == "building");
+    });
+    if (!is_alone) return;
+    caller who;
+    who.principal = of.owner;
+    for (const auto& place : runs_.sandboxes().list(who))
+        for (const auto& hash : hashes)
+            if (place.name == name_of_files && is_sha256_hex(hash))
+                runs_.sandboxes().remove_soon(of.owner, runs_.sandboxes().places().files(place) / (hash + ".tar"));
+}
+
 awaitable<> templates::run_build(build_ptr one, caller who, json::object wish)
 {
+    std::vector<std::string> files;
+    for (const auto& each : steps_of(wish)) files.push_back(text_of(each, "filesHash"));
     try {
         co_await make(one, std::move(who), std::move(wish));
         one->log("info", "Build finished");
@@ -514,13 +545,13 @@ awaitable<> templates::run_build(build_ptr one, caller who, json::object wish)
     } catch (const step_failed& failed) {
         one->failed_step = failed.step;
         one->problem = failed.message;
-    } catch (const sandbox_error& refused) {
-        one->failed_step = "base";
-        one->problem = refused.what();
-    } catch (const http_refusal& refused) {
+    } catch (const boost::system::system_error&) {  // the server stops
+        throw;
+    } catch (const std::runtime_error& refused) {
         one->failed_step = "base";
         one->problem = refused.what();
     }
+    forget_files(*one, files);
     if (one->status != "ready") {
         one->log("error", "Build failed: " + one->problem);
         one->status = "error";
@@ -550,6 +581,8 @@ awaitable<> templates::make(build_ptr one, caller who, json::object wish)
         try {
             if (at >= done) co_await take_step(one, who, where, in, type, steps[at]);
             in.heed(type, arguments);
+        } catch (const boost::system::system_error&) {  // the server stops
+            throw;
         } catch (const std::runtime_error& refused) {
             failure = step_failed{std::to_string(at + 1), refused.what()};
         }
@@ -565,6 +598,8 @@ awaitable<> templates::make(build_ptr one, caller who, json::object wish)
     recipe["tags"] = json::array(one->tags.begin(), one->tags.end());
     try {
         if (!failure) co_await finish(one, who, where, std::move(recipe));
+    } catch (const boost::system::system_error&) {
+        throw;
     } catch (const std::runtime_error& refused) {
         failure = step_failed{"finalize", refused.what()};
     }

@@ -68,6 +68,7 @@ private:
     void set_tags(const made_template& of, const std::set<std::string>& tags);
     awaitable<> remove(caller who, std::string name);
 
+    void forget_files(const build& of, const std::vector<std::string>& hashes);
     awaitable<> run_build(build_ptr one, caller who, json::object wish);
     awaitable<> make(build_ptr one, caller who, json::object wish);
     awaitable<sandbox_record> base_of(caller who, json::object wish, std::size_t& done, std::vector<std::string> chain,
