@@ -1,9 +1,9 @@
 #include "e2b/e2b_api.hpp"
 
 #include "config/sandbox_settings.hpp"
+#include "e2b/replies.hpp"
 #include "http/http_refusal.hpp"
 #include "jsonrpc/read_object.hpp"
-#include "jsonrpc/write_json.hpp"
 #include "log/log.hpp"
 #include "mcp/silent_io.hpp"
 #include "sandboxes/http_refusals.hpp"
@@ -28,22 +28,6 @@ constexpr std::size_t longest_body = 256 * 1024;
 constexpr std::size_t most_of_page = 100, most_forks = 100;
 constexpr double usual_lease = 300;                  // seconds
 constexpr double longest_lease = 365 * 24 * 3600.0;  // seconds
-
-http_reply json_reply(int status, const json::value& body)
-{
-    http_reply reply;
-    reply.status = status;
-    reply.body = jsonrpc::write_json(body);
-    reply.with("Cache-Control", "no-store");
-    return reply;
-}
-
-http_reply nothing()
-{
-    http_reply reply;
-    reply.status = 204;
-    return reply;
-}
 
 http_reply no_such_sandbox(std::string_view id)
 {
@@ -73,15 +57,6 @@ double lease_in(const json::object& body)
         throw http_refusal(400, "timeout is a number of seconds from 0 to " +
                                     std::to_string(static_cast<std::int64_t>(longest_lease)) + ".");
     return static_cast<double>(seconds);
-}
-
-std::vector<std::string> texts_in(const json::object& from, std::string_view name)
-{
-    std::vector<std::string> all;
-    if (const auto* list = from.if_contains(name); list != nullptr && list->is_array())
-        for (const auto& each : list->get_array())
-            if (each.is_string()) all.emplace_back(each.get_string());
-    return all;
 }
 
 const std::string unnamed;  // the sandbox gets a name
@@ -158,7 +133,10 @@ struct e2b_api::call {
 };
 
 e2b_api::e2b_api(parts of)
-    : of_(std::move(of)), daemons_(of_.executor, of_.cells, of_.runs), code_(of_.kernels, of_.config.sandbox_work_dir)
+    : of_(std::move(of)),
+      daemons_(of_.executor, of_.cells, of_.runs),
+      code_(of_.kernels, of_.config.sandbox_work_dir),
+      templates_(of_.executor, of_.cells, of_.runs, of_.files)
 {
     sandboxes().on_stop([this](std::string id) { return daemons_.end(std::move(id)); });
     sandboxes().count_idle([this](const std::string& id) { return daemons_.lives_in(id) ? 1u : 0u; });
@@ -168,7 +146,11 @@ e2b_api::e2b_api(parts of)
     });
 }
 
-awaitable<> e2b_api::stop() { co_await daemons_.stop(); }
+awaitable<> e2b_api::stop()
+{
+    co_await templates_.stop();
+    co_await daemons_.stop();
+}
 
 void e2b_api::keep(const sandbox_record& where, const terms& of)
 {
@@ -221,7 +203,7 @@ awaitable<> e2b_api::serve(exchange& x)
     if (request.who) from.who.scopes = request.who->scopes;
     for (const auto part : split(std::string_view(request.path).substr(1), '/'))
         if (!part.empty()) from.segments.push_back(percent_decoded(part));
-    if (from.segment(0) == "v2") from.segments.erase(from.segments.begin());
+    if (from.segment(0) == "v2" || from.segment(0) == "v3") from.segments.erase(from.segments.begin());
     auto reply = co_await answer_refusals(std::move(from));
     co_await x.reply(std::move(reply));
 }
@@ -258,12 +240,12 @@ awaitable<http_reply> e2b_api::answer(call from)
         reply = co_await about_sandbox(std::move(from));
     else if (first == "snapshots" && many == 1)
         reply = co_await snapshots(std::move(from));
-    else if (first == "templates" && many == 2 && from.is("DELETE"))
-        reply = co_await remove_template(from, from.segment(1));
-    else if (first == "templates" && many == 1 && from.is("GET"))
-        reply = json_reply(200, json::array());
+    else if (first == "templates" && many == 2 && from.is("DELETE") && find_snapshot(from.who, from.segment(1)))
+        reply = co_await remove_snapshot(from, from.segment(1));
     else if (first == "templates" && many == 3 && from.segment(1) == "aliases" && from.is("GET"))
         reply = about_alias(from.who, from.segment(2));
+    else if (first == "templates")
+        reply = co_await templates_.serve(from.who, from.request, from.segments, from.body);
     co_return reply;
 }
 
@@ -311,8 +293,11 @@ awaitable<http_reply> e2b_api::about_sandbox(call from)
 awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json::object& wish)
 {
     const auto template_of_caller = is_usual_template(as.made_from) ? std::nullopt : find_snapshot(who, as.made_from);
-    if (template_of_caller) {
-        auto copy = co_await sandboxes().fork(std::move(who), template_of_caller->where.id, unnamed);
+    const auto built = template_of_caller ? std::nullopt : templates_.find(who, as.made_from);
+    if (template_of_caller || built) {
+        const auto& from = built ? built->where : template_of_caller->where;
+        if (built) as.recipe = built->of.recipe;
+        auto copy = co_await sandboxes().fork(std::move(who), from.id, unnamed);
         co_return copy;
     }
     new_sandbox fresh;
@@ -344,9 +329,12 @@ awaitable<http_reply> e2b_api::make(call from)
     of.is_open = !of.network.contains("allowPublicTraffic") || flag_of(of.network, "allowPublicTraffic");
     const auto seconds = lease_in(wish);
     auto record = co_await make_record(from.who, of, wish);
+    for (const auto& [name, value] : object_of(of.recipe, "variables"))
+        if (!of.variables.contains(name)) of.variables[name] = value;
     of.started = sandbox_manager::now();
     keep(record, of);
     lease(record, of.started + seconds, seconds, !flag_of(wish, "autoPause"));
+    if (!of.recipe.empty()) co_await templates_.begin_programs(from.who, record, of.recipe);
     co_return json_reply(201, row_of_new({std::move(record), std::move(of)}));
 }
 
@@ -378,6 +366,7 @@ awaitable<http_reply> e2b_api::connect(call from, subject at)
     const auto used = sandboxes().enter(at.where);
     lease(at.where, was_paused ? end : std::max(end, at.where.lease.ends), seconds, at.where.lease.deletes);
     keep(at.where, at.of);
+    if (was_paused && !at.of.recipe.empty()) co_await templates_.begin_programs(from.who, at.where, at.of.recipe);
     co_return json_reply(was_paused ? 201 : 200, row_of_new(at));
 }
 
@@ -428,7 +417,7 @@ std::optional<e2b_api::subject> e2b_api::find_snapshot(const caller& who, std::s
 {
     const auto plain = name.substr(0, name.find(':'));
     for (auto& each : all_of(who)) {
-        if (!each.of.is_snapshot()) continue;
+        if (!each.of.is_snapshot() || each.of.is_template()) continue;
         if (id_of(each.where.id) == plain ||
             (!plain.empty() && each.of.name.substr(0, each.of.name.find(':')) == plain))
             return std::move(each);
@@ -441,7 +430,7 @@ awaitable<http_reply> e2b_api::snapshots(call from)
     auto all = all_of(from.who);
     const auto source = from.parameter("sandboxID"), name = from.parameter("name");
     std::erase_if(all, [&](const subject& each) {
-        return !each.of.is_snapshot() || (!source.empty() && id_of(each.of.of) != source) ||
+        return !each.of.is_snapshot() || each.of.is_template() || (!source.empty() && id_of(each.of.of) != source) ||
                (!name.empty() && each.of.name != name);
     });
     std::ranges::stable_sort(all, std::ranges::greater(), [](const subject& each) { return each.of.started; });
@@ -452,7 +441,7 @@ awaitable<http_reply> e2b_api::snapshots(call from)
     });
 }
 
-awaitable<http_reply> e2b_api::remove_template(call from, std::string name)
+awaitable<http_reply> e2b_api::remove_snapshot(call from, std::string name)
 {
     const auto template_of_caller = find_snapshot(from.who, name);
     if (!template_of_caller) throw http_refusal(404, "There is no snapshot " + name.substr(0, 100) + ".");
@@ -463,6 +452,8 @@ awaitable<http_reply> e2b_api::remove_template(call from, std::string name)
 http_reply e2b_api::about_alias(const caller& who, const std::string& name)
 {
     if (is_usual_template(name)) return json_reply(200, json::object{{"templateID", name}, {"public", true}});
+    if (const auto built = templates_.id_of_name(who, name); !built.empty())
+        return json_reply(200, json::object{{"templateID", built}, {"public", false}});
     if (const auto template_of_caller = find_snapshot(who, name))
         return json_reply(200, json::object{{"templateID", id_of(template_of_caller->where.id)}, {"public", false}});
     return error_reply(404, "There is no template " + name.substr(0, 100) + ".");

@@ -170,10 +170,15 @@ awaitable<http_reply> e2b_api::serve_place(exchange& x, place at)
     if (auto refused = refuse_stranger(x.request(), at, *of)) co_return std::move(*refused);
     if (where->is_paused() && !of->resumes) co_return reply;
     subject to{std::move(*where), std::move(*of)};
-    if (to.where.is_paused())
+    const bool was_paused = to.where.is_paused();
+    if (was_paused)
         lease(to.where, sandbox_manager::now() + least_of_resumed, least_of_resumed, to.where.lease.deletes);
     reply = {};
     try {
+        caller owner;
+        owner.principal = to.where.owner;
+        if (was_paused && !to.of.recipe.empty())
+            co_await templates_.begin_programs(std::move(owner), to.where, to.of.recipe);
         const auto wait = co_await sandboxes().limits().begin_call(to.where.owner);
         if (wait != std::chrono::milliseconds(0)) co_return refusal_reply(429, quotas::refusal_of_call(wait));
         if (auto unwritten = audit::refusal(); !unwritten.empty()) co_return refusal_reply(503, unwritten);
@@ -200,8 +205,14 @@ awaitable<http_reply> e2b_api::pass(exchange& x, place at, subject to)
         co_return reply ? std::move(*reply) : http_reply();
     }
     if (at.port == daemon_port) {
-        daemons::variables all{
-            {"E2B_SANDBOX", "true"}, {"E2B_SANDBOX_ID", id_of(to.where.id)}, {"E2B_TEMPLATE_ID", to.of.made_from}};
+        daemons::variables all{{"E2B_SANDBOX", "true"},
+                               {"E2B_SANDBOX_ID", id_of(to.where.id)},
+                               {"E2B_TEMPLATE_ID", to.of.made_from},
+                               {std::string(root_of_figures.first), std::string(root_of_figures.second)}};
+        if (!to.of.recipe.empty()) {
+            all.emplace_back("E2B_DEFAULT_USER", text_of(to.of.recipe, "user"));
+            all.emplace_back("E2B_DEFAULT_WORKDIR", text_of(to.of.recipe, "folder"));
+        }
         for (const auto& [name, value] : to.of.variables)
             if (value.is_string()) all.emplace_back(name, value.get_string());
         co_await daemons_.need(who, to.where, std::move(all));
@@ -233,8 +244,13 @@ void add_e2b_routes(router& routes, e2b_api& api)
                 .claims = [&api](const http_request& by) { return api.has_data_request(by); },
                 .handle = [&api](const http_request& by) { return api.subject_of(by); },
                 .relays = true});
-    for (const auto* path :
-         {"/sandboxes", "/sandboxes/*", "/v2/sandboxes", "/v2/sandboxes/*", "/snapshots", "/templates", "/templates/*"})
+    routes.add({.methods = {"PUT"},
+                .path = "/template-files/*",
+                .serve = [&api](exchange& x) { return api.take_files(x); },
+                .access = route_access::open,
+                .body = route_body::streamed});
+    for (const auto* path : {"/sandboxes", "/sandboxes/*", "/v2/sandboxes", "/v2/sandboxes/*", "/snapshots",
+                             "/templates", "/templates/*", "/v2/templates/*", "/v3/templates"})
         routes.add({.methods = {"GET", "POST", "PUT", "DELETE"},
                     .path = path,
                     .serve = [&api](exchange& x) { return api.serve(x); },

@@ -2,6 +2,7 @@
 
 #include "e2b/daemons.hpp"
 #include "e2b/interpreter.hpp"
+#include "e2b/templates.hpp"
 #include "e2b/terms.hpp"
 #include "http/exchange.hpp"
 #include "kernels/kernel_manager.hpp"
@@ -34,6 +35,7 @@ public:
         sandbox_runner& runs;
         kernel_manager& kernels;
         previews& ports;
+        sandbox_files& files;
         std::uint64_t memory;  ///< that a sandbox may take, bytes
     };
     explicit e2b_api(parts of);
@@ -46,6 +48,7 @@ public:
     /// Whether the request is for a port of a sandbox.
     bool has_data_request(const http_request& request) const;
     awaitable<> serve_data(exchange& x);
+    awaitable<> take_files(exchange& x) { return templates_.take_files(x); }  ///< of a build
 
     /// The handle of the sandbox that a request of either plane is about; empty: none.
     std::string subject_of(const http_request& request) const;
@@ -71,7 +74,7 @@ private:
     awaitable<http_reply> set_network(call from, subject at);
     awaitable<http_reply> snapshots(call from);
     http_reply about_alias(const caller& who, const std::string& name);
-    awaitable<http_reply> remove_template(call from, std::string name);
+    awaitable<http_reply> remove_snapshot(call from, std::string name);
     awaitable<sandbox_record> make_record(caller who, terms& as, const json::object& wish);
     subject find(const caller& who, const std::string& id);
     std::vector<subject> all_of(const caller& who);
@@ -90,6 +93,7 @@ private:
     parts of_;
     daemons daemons_;
     interpreter code_;
+    templates templates_;
     struct reading {
         std::chrono::microseconds cpu{0};
         double at = 0;

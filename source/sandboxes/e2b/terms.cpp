@@ -39,6 +39,7 @@ std::optional<terms> terms_of(const sandbox_record& record)
     of.is_open = !flag_of(all, "closed");
     of.of = text_of(all, "of");
     of.name = text_of(all, "name");
+    of.recipe = object_of(all, "recipe");
     return of;
 }
 
@@ -48,6 +49,7 @@ std::string text_of_terms(const terms& all)
         {"template", all.made_from}, {"token", all.token},     {"metadata", all.metadata}, {"variables", all.variables},
         {"network", all.network},    {"started", all.started}, {"resumes", all.resumes},   {"insecure", !all.secure},
         {"closed", !all.is_open},    {"of", all.of},           {"name", all.name}};
+    if (!all.recipe.empty()) text["recipe"] = all.recipe;
     if (all.internet) text["internet"] = *all.internet;
     return jsonrpc::write_json(text);
 }

@@ -6,10 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cmcp::e2b {
 
 inline constexpr std::string_view daemon_version = "0.6.4";  ///< of E2B's envd, whose interface ours has
+
+/// By this variable ss finds the list of sockets, which has no other place in a sandbox; E2B's waitForPort() is ss.
+inline constexpr std::pair<std::string_view, std::string_view> root_of_figures{"PROC_ROOT", "/proc/self"};
 
 /// What E2B's API knows of a sandbox beside its record; kept in the record (sandbox_record::terms).
 struct terms {
@@ -25,8 +29,10 @@ struct terms {
     bool is_open = true;   ///< whoever knows its id reaches its ports
     std::string of;        ///< a snapshot: the sandbox that it was taken from; empty: it is none
     std::string name;      ///< of a snapshot; may be empty
+    json::object recipe;   ///< of a template, by which it was made (templates.cpp), and of what is made of it
 
-    bool is_snapshot() const { return !of.empty(); }
+    bool is_snapshot() const { return !of.empty(); }  ///< or a template: no sandbox of its own
+    bool is_template() const { return is_snapshot() && !recipe.empty(); }
 };
 
 /// Nothing: the sandbox was not used by this API.

@@ -104,6 +104,8 @@ account find_account(std::string_view name)
 {
     const unsigned own = ::geteuid();
     const account self{name_of_user(own), own == 0 ? "/root" : own_home(), own, ::getegid(), false};
+    const char* wanted = std::getenv(variable_of_user);
+    if (name.empty() && wanted != nullptr) name = wanted;
     const bool is_usual = name.empty() || name == usual_user;
     for (const auto& row : rows_of("/etc/passwd")) {
         if (row[0] != (is_usual ? usual_user : name) || row.size() < 6) continue;

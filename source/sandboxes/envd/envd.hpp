@@ -54,6 +54,9 @@ private:
 /// Whom a request means that names nobody, where there is this account.
 inline constexpr std::string_view usual_user = "user";
 
+/// What a template has chosen in place of usual_user and its home.
+inline constexpr const char *variable_of_user = "E2B_DEFAULT_USER", *variable_of_folder = "E2B_DEFAULT_WORKDIR";
+
 /// An account that a caller may name.
 struct account {
     std::string name;

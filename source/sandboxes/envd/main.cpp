@@ -59,8 +59,9 @@ void give_home_to_user()
 {
     const auto user = find_account({});
     struct stat about {};
-    if (user.changes && ::stat(user.home.c_str(), &about) == 0 && about.st_uid == 0) [[maybe_unused]]
-        const int failure = ::chown(user.home.c_str(), user.uid, user.gid);
+    const bool is_of_root = ::stat(user.home.c_str(), &about) == 0 && about.st_uid == 0;
+    if (user.changes && is_of_root && ::chown(user.home.c_str(), user.uid, user.gid) != 0)
+        std::fprintf(stderr, "container-mcp-envd: %s stays root's\n", user.home.c_str());
 }
 
 class daemon {
@@ -82,7 +83,8 @@ public:
     {
         const connection::fields plain_text{{"Content-Type", "text/plain"}};
         if (by.path() == "/health") co_return co_await by.reply(200, "OK", plain_text);
-        co_await by.refuse({"not_found", "code is run from outside of the sandbox"}, false);
+        refusal why("not_found", "code is run from outside of the sandbox");
+        co_await by.refuse(std::move(why), false);
     }
 
     awaitable<> answer(connection& by)

@@ -310,7 +310,9 @@ processes::process_ptr processes::launch(const json::object& wish, const account
     child_plan plan;
     plan.arguments = pointers_to(arguments);
     plan.environment = pointers_to(environment);
-    plan.folder = resolved(text(config, "cwd"), by);
+    const char* usual_folder = std::getenv(variable_of_folder);
+    const auto wanted = text(config, "cwd");
+    plan.folder = resolved(wanted.empty() && usual_folder != nullptr ? usual_folder : wanted, by);
     plan.by = by;
     plan.terminal = one->terminal;
     struct ::stat about;
@@ -534,8 +536,9 @@ awaitable<> processes::run_as_root(connection& by)
     while (!one->status) co_await one->changed.wait();
     co_await by.unwatch();
     all_.erase(one->pid);
-    const int status = *one->status;
-    co_await by.reply(200, std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) + "\n");
+    const int status = *one->status, code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    auto line = std::to_string(code) + "\n";
+    co_await by.reply(200, std::move(line));
 }
 
 }  // namespace cmcp::envd

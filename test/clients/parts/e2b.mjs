@@ -6,7 +6,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { test, until } from "../lib/report.mjs";
-import { start_server } from "../lib/server.mjs";
+import { start_server, temporary_folder } from "../lib/server.mjs";
 
 const HOME = "/home/user";
 const DOMAIN = "e2b.test";
@@ -20,7 +20,7 @@ const server = await start_server({
 // The SDKs want e2b_ and hexadecimal digits; these may be those of a key's characters.
 const key_of = (name) => `e2b_${Buffer.from(TOKENS[name]).toString("hex")}`;
 Object.assign(process.env, { E2B_API_KEY: key_of("ann"), E2B_API_URL: server.url, E2B_SANDBOX_URL: server.url, E2B_DOMAIN: DOMAIN });
-const { Sandbox, CommandExitError, NotFoundError, FileNotFoundError, TimeoutError } = await import("e2b");
+const { Template, waitForPort, Sandbox, CommandExitError, NotFoundError, FileNotFoundError, TimeoutError } = await import("e2b");
 const { Sandbox: OlderSandbox } = await import("e2b-older");
 const { Sandbox: CodeSandbox } = await import("@e2b/code-interpreter");
 
@@ -276,7 +276,7 @@ await test("e2b: JavaScript and TypeScript run in contexts of their own", async 
     const compiler = path.resolve(import.meta.dirname, "../node_modules/typescript");
     for (const name of ["package.json", "lib/typescript.js"]) await code.files.write(`node_modules/typescript/${name}`, new Blob([fs.readFileSync(path.join(compiler, name))]));
     assert.equal((await code.runCode("enum Size { big = 3 }\nconst size: number = Size.big\nsize", { language: "ts" })).text, "3");
-    await assert.rejects(code.runCode("1", { language: "cobol" }));
+    await assert.rejects(code.runCode("1", { language: "cobol", requestTimeoutMs: 5000 }));
     await code.kill();
 });
 
@@ -284,6 +284,52 @@ await test("e2b: who waits for code of a sandbox that is deleted hears of it", a
     const brief = await CodeSandbox.create();
     const running = brief.runCode("print('begun', flush=True)\nimport time; time.sleep(300)", { onStdout: () => void brief.kill(), timeoutMs: 100_000 });
     await assert.rejects(running, /killed/);
+});
+
+await test("e2b: a template is built of files, commands and variables, and sandboxes of it begin with its program", async () => {
+    const context = temporary_folder();
+    fs.mkdirSync(path.join(context, "site/inner"), { recursive: true });
+    fs.writeFileSync(path.join(context, "site/index.html"), "of the template");
+    fs.writeFileSync(path.join(context, "site/inner/deep.txt"), "deep");
+    fs.writeFileSync(path.join(context, "one.txt"), "one");
+    const told = [];
+    const recipe = () => Template({ fileContextPath: context }).fromBaseImage().setEnvs({ FLAVOUR: "sour", COUNT: "2" }).copy("site", "/srv/site").copy("one.txt", "renamed.txt")
+        .setWorkdir("/srv/site").runCmd('echo "$FLAVOUR by $(whoami) in $PWD" > made.txt').runCmd("echo marked > /etc/marked", { user: "root" })
+        .setStartCmd("exec python3 -m http.server 8321", waitForPort(8321));
+    const built = await Template.build(recipe(), "shop:v1", { onBuildLogs: ({ message }) => told.push(message) });
+    assert.ok(told.some((line) => /RUN echo/.test(line)) && told.at(-1).length > 0);
+    assert.equal(await Template.exists("shop"), true);
+    const made = await Sandbox.create("shop:v1", { envs: { COUNT: "3" } });
+    assert.equal((await by_host(made.getHost(8321), "/index.html")).text, "of the template");
+    const seen = await made.commands.run("cat made.txt /etc/marked inner/deep.txt ~/renamed.txt; echo; echo $FLAVOUR $COUNT $PWD; stat -c %U made.txt inner");
+    assert.equal(seen.stdout, "sour by user in /srv/site\nmarked\ndeepone\nsour 3 /srv/site\nuser\nuser\n");
+    await made.pause();
+    await Sandbox.connect(made.sandboxId);
+    assert.equal((await by_host(made.getHost(8321), "/index.html")).text, "of the template");
+    await made.kill();
+
+    told.length = 0;
+    const again = await Template.build(recipe().runCmd("echo more > more.txt"), "shop", { onBuildLogs: ({ message }) => told.push(message) });
+    assert.equal(again.templateId, built.templateId);
+    assert.ok(told.some((line) => /CACHED RUN echo marked/.test(line)) && told.some((line) => /\] RUN echo more/.test(line)), told.join("\n"));
+    assert.deepEqual((await Template.getTags("shop")).map(({ tag }) => tag).sort(), ["default", "v1"]);
+    await Template.assignTags("shop:v1", ["v1", "stable"]);
+    const stable = await Sandbox.create("shop:stable");
+    assert.equal((await stable.commands.run("ls more.txt || true")).stdout, "");
+    await stable.kill();
+    await Template.removeTags("shop", ["stable"]);
+    await assert.rejects(Sandbox.create("shop:stable"), /not found/);
+});
+
+await test("e2b: a build that fails says where and why, and leaves nothing", async () => {
+    const count = async () => (await (await fetch(`${server.url}/mcp/tools/list_sandboxes`, { method: "POST", headers: { authorization: `Bearer ${TOKENS.ann}`, "content-type": "application/json" }, body: "{}" })).json()).sandboxes.length;
+    const before = await count();
+    await assert.rejects(Template.build(Template().fromBaseImage().runCmd("echo so far").runCmd("ls /nowhere"), "broken"), /failed to run command 'ls \/nowhere': exit status 2/);
+    await assert.rejects(Template.build(Template().fromBaseImage().runCmd("true", { user: "no-one" }), "broken"), /invalid username: 'no-one'/);
+    await assert.rejects(Template.build(Template().fromTemplate("no-such-template"), "broken"), /not found/);
+    await assert.rejects(Template.build(Template().fromImage("no-such.example/image:1"), "broken"), /not allowed/);
+    assert.equal(await Template.exists("broken"), false);
+    assert.equal(await count(), before);
 });
 
 await test("e2b: an older SDK works in the same way", async () => {
@@ -320,6 +366,50 @@ await test("e2b: a stranger reaches nothing of another's sandbox", async () => {
         assert.doesNotMatch(await answer.text(), /for you/);
     }
     await own.kill();
+});
+
+await test("e2b: forty attempts of each of two principals at what the other has fail alike", async () => {
+    const own = {};
+    for (const name of ["ann", "bob"]) {
+        const apiKey = key_of(name);
+        const box = await CodeSandbox.create({ apiKey, metadata: { of: name } });
+        const other = await box.createCodeContext();
+        await box.runCode(`secret = 'secret of ${name}'`, { context: other });
+        await box.files.write("secret.txt", `secret of ${name}`);
+        await box.commands.run("cd ~; exec python3 -m http.server 8200", { background: true });
+        const snapshot = await box.createSnapshot({ name: `kept-${name}` });
+        const built = await Template.build(Template().fromBaseImage().runCmd(`echo secret of ${name} > s`), `tool-${name}`, { apiKey });
+        own[name] = { apiKey, box, context: other.id, snapshot: snapshot.snapshotId, built, link: await box.downloadUrl("secret.txt") };
+    }
+    for (const [by, of] of [["ann", "bob"], ["bob", "ann"]]) {
+        const { box, context, snapshot, built, link } = own[of], { apiKey } = own[by], id = box.sandboxId;
+        const key = { "x-api-key": apiKey, "content-type": "application/json" };
+        const control = [["GET", ""], ["DELETE", ""], ["POST", "/timeout", { timeout: 1 }], ["POST", "/refreshes", { duration: 1 }], ["POST", "/connect", { timeout: 9 }], ["POST", "/resume", { timeout: 9 }], ["POST", "/pause", {}],
+            ["POST", "/fork", { count: 1, timeout: 9 }], ["POST", "/snapshots", {}], ["GET", "/metrics"], ["PUT", "/network", { allow_internet_access: true }]].map(([method, path, body]) => [method, `/sandboxes/${id}${path}`, key, body]);
+        const tag = { target: `tool-${of}:default`, tags: ["mine"] };
+        const templates = [["DELETE", `/templates/${built.templateId}`, key], ["DELETE", `/templates/tool-${of}`, key], ["DELETE", `/templates/${snapshot}`, key], ["GET", `/templates/tool-${of}/tags`, key], ["POST", "/templates/tags", key, tag],
+            ["DELETE", "/templates/tags", key, { name: `tool-${of}`, tags: ["default"] }], ["GET", `/templates/${built.templateId}/builds/${built.buildId}/status`, key], ["POST", `/v2/templates/${built.templateId}/builds/${built.buildId}`, key, { steps: [] }],
+            ["GET", `/templates/aliases/tool-${of}`, key], ["POST", "/v2/sandboxes", key, { templateID: `tool-${of}`, timeout: 9 }], ["POST", "/v2/sandboxes", key, { templateID: built.templateId, timeout: 9 }],
+            ["POST", "/v2/sandboxes", key, { templateID: snapshot, timeout: 9 }], ["POST", "/v2/sandboxes", key, { templateID: `kept-${of}`, timeout: 9 }]];
+        const tokens = [{}, { "x-access-token": own[by].box.envdAccessToken ?? "" }];
+        const at = (port, path, method, body) => tokens.map((token) => [method, path, { "content-type": "application/json", "e2b-sandbox-id": id, "e2b-sandbox-port": String(port), ...token }, body]);
+        const data = [...at(49983, "/files?path=secret.txt", "GET"), ...at(49983, "/files?path=/home/user/x", "POST", {}), ...at(49983, "/process.Process/List", "POST", {}), ...at(49983, "/process.Process/SendSignal", "POST", { process: { pid: 1 } }),
+            ...at(49983, "/filesystem.Filesystem/Remove", "POST", { path: "secret.txt" }), ...at(49983, "/sudo", "POST", {}), ...at(49999, "/execute", "POST", { code: "secret", context_id: context }),
+            ...at(49983, `/files${new URL(link).search.replace(/signature=[^&]*/, "signature=v1_x")}`, "GET")];
+        const attempts = [...control, ...templates, ...data];
+        assert.ok(attempts.length >= 40);
+        for (const [method, path, headers, body] of attempts) {
+            const answer = await fetch(server.url + path, { method, headers, body: body && JSON.stringify(body) });
+            const text = await answer.text();
+            assert.ok([400, 401, 404].includes(answer.status), `${by} at ${of}: ${method} ${path}: ${answer.status} ${text.slice(0, 200)}`);
+            assert.doesNotMatch(text, new RegExp(`secret of ${of}`));
+        }
+        assert.equal((await Sandbox.list({ apiKey }).nextItems()).filter(({ sandboxId }) => sandboxId === id).length, 0);
+        assert.equal((await Sandbox.listSnapshots({ apiKey }).nextItems()).filter(({ snapshotId }) => snapshotId === snapshot).length, 0);
+        assert.equal(await box.files.read("secret.txt"), `secret of ${of}`);
+        assert.equal(await Template.exists(`tool-${of}`, { apiKey: own[of].apiKey }), true);
+    }
+    for (const { box } of Object.values(own)) await box.kill();
 });
 
 await test("e2b: a program that takes the daemon's place harms its own sandbox alone", async () => {

@@ -46,13 +46,14 @@ TEST_CASE("the terms of a sandbox come back from its record")
     all.secure = all.is_open = false;
     all.of = "sbx_n3_" + digits;
     all.name = "kept";
+    all.recipe = {{"template", "t"}, {"chain", json::array{"a", "b"}}};
     sandbox_record record;
     CHECK_FALSE(e2b::terms_of(record));
     record.terms = e2b::text_of_terms(all);
     const auto back = e2b::terms_of(record);
     REQUIRE(back);
     CHECK(e2b::text_of_terms(*back) == record.terms);
-    CHECK((back->started == all.started && back->resumes && !back->secure && back->is_snapshot()));
+    CHECK((back->started == all.started && back->resumes && !back->secure && back->is_template()));
 }
 
 TEST_CASE("a traffic token tells nothing of the access token, and differs from sandbox to sandbox")
