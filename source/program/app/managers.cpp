@@ -85,14 +85,9 @@ void add_sandboxes(managers& all, const settings& config, const asio::any_io_exe
         all.vault = std::make_unique<sandbox_vault>(executor, config, *all.sandboxes, *all.kernels);
     if (auto* vault = all.vault.get())
         all.sandboxes->leases().keep_by([vault](std::string id) { return vault->keep(std::move(id)); });
-    e2b::e2b_api::parts of_e2b{config,
-                               executor,
-                               all.backend,
-                               *all.sandbox_runs,
-                               *all.kernels,
-                               *all.shown,
-                               *all.sandbox_files_,
-                               config.memory_limit + config.kernel_memory_limit};
+    e2b::e2b_api::parts of_e2b{
+        config,       executor,   all.backend,         *all.sandbox_runs,
+        *all.kernels, *all.shown, *all.sandbox_files_, config.memory_limit + config.kernel_memory_limit};
     all.e2b_ = std::make_unique<e2b::e2b_api>(std::move(of_e2b));
     all.sandboxes->on_stop([&shown = *all.shown](std::string id) { return shown.sandbox_stopped(std::move(id)); });
 }
