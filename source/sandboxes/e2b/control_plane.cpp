@@ -61,7 +61,6 @@ double lease_in(const json::object& body)
 
 const std::string unnamed;  // the sandbox gets a name
 
-constexpr const char* usual_user = "user";  // of E2B's templates
 
 bool is_usual_template(std::string_view name) { return name == "base" || name == "code-interpreter-v1"; }
 
@@ -136,7 +135,8 @@ e2b_api::e2b_api(parts of)
     : of_(std::move(of)),
       daemons_(of_.executor, of_.cells, of_.runs),
       code_(of_.kernels, of_.config.sandbox_work_dir),
-      templates_(of_.executor, of_.cells, of_.runs, of_.files)
+      maker_(of_.runs),
+      templates_(of_.executor, of_.cells, of_.runs, of_.files, maker_)
 {
     sandboxes().on_stop([this](std::string id) { return daemons_.end(std::move(id)); });
     sandboxes().count_idle([this](const std::string& id) { return daemons_.lives_in(id) ? 1u : 0u; });
@@ -307,10 +307,8 @@ awaitable<sandbox_record> e2b_api::make_record(caller who, terms& as, const json
     } catch (const sandbox_error& unknown) {
         throw http_refusal(404, "template '" + as.made_from + "' not found: " + unknown.what());
     }
-    fresh.machine = sandboxes().offers_machines(who);
-    fresh.user = usual_user;
     fresh.network = wish_of(object_of(wish, "network"), as.internet, sandboxes().offers_network());
-    auto record = co_await sandboxes().create(std::move(who), std::move(fresh));
+    auto record = co_await maker_.make(std::move(who), std::move(fresh));
     co_return record;
 }
 

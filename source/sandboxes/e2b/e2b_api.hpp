@@ -2,6 +2,7 @@
 
 #include "e2b/daemons.hpp"
 #include "e2b/interpreter.hpp"
+#include "e2b/sandbox_maker.hpp"
 #include "e2b/templates.hpp"
 #include "e2b/terms.hpp"
 #include "http/exchange.hpp"
@@ -93,6 +94,7 @@ private:
     parts of_;
     daemons daemons_;
     interpreter code_;
+    sandbox_maker maker_;
     templates templates_;
     struct reading {
         std::chrono::microseconds cpu{0};

@@ -510,9 +510,7 @@ awaitable<sandbox_record> templates::base_of(caller who, json::object wish, std:
     } else {
         new_sandbox fresh;
         if (const auto image = text_of(wish, "fromImage"); !is_usual(image)) fresh.image = image;
-        fresh.machine = runs_.sandboxes().offers_machines(who);
-        fresh.user = "user";
-        base = co_await runs_.sandboxes().create(std::move(who), std::move(fresh));
+        base = co_await maker_.make(std::move(who), std::move(fresh));
     }
     co_return base;
 }

@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "async/turns.hpp"
+#include "e2b/sandbox_maker.hpp"
 #include "e2b/terms.hpp"
 #include "http/exchange.hpp"
 #include "sandboxes/sandbox_files.hpp"
@@ -23,8 +24,9 @@ namespace cmcp::e2b {
 /// outlive this. Io thread only.
 class templates {
 public:
-    templates(asio::any_io_executor executor, sandbox::backend& cells, sandbox_runner& runs, sandbox_files& files)
-        : executor_(executor), cells_(cells), runs_(runs), files_(files), tasks_(executor)
+    templates(asio::any_io_executor executor, sandbox::backend& cells, sandbox_runner& runs, sandbox_files& files,
+              sandbox_maker& maker)
+        : executor_(executor), cells_(cells), runs_(runs), files_(files), maker_(maker), tasks_(executor)
     {
     }
 
@@ -88,6 +90,7 @@ private:
     sandbox::backend& cells_;
     sandbox_runner& runs_;
     sandbox_files& files_;
+    sandbox_maker& maker_;
     turns making_;                             // of the place for files, by owner
     std::map<std::string, build_ptr> builds_;  // by id
     std::map<std::string, upload> uploads_;    // by the token of their links
