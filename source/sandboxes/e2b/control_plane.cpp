@@ -61,7 +61,6 @@ double lease_in(const json::object& body)
 
 const std::string unnamed;  // the sandbox gets a name
 
-
 bool is_usual_template(std::string_view name) { return name == "base" || name == "code-interpreter-v1"; }
 
 // "All other hosts" is what an allow list means here anyway.

@@ -17,9 +17,13 @@ function value_of(text) {
     }
 }
 
+// etcd writes each change through to its disk, and loses its leader where another test keeps that busy.
+const MEMORY = fs.existsSync("/dev/shm") ? "/dev/shm" : undefined;
+
 class etcd_member {
     constructor(name, { host, inside }, scheme, [port, peer_port]) {
-        Object.assign(this, { name, inside, folder: temporary_folder(), url: `${scheme}://${host}:${port}`, peer_url: `https://${host}:${peer_port}` });
+        Object.assign(this, { name, inside, folder: temporary_folder(), data: temporary_folder(MEMORY) });
+        Object.assign(this, { url: `${scheme}://${host}:${port}`, peer_url: `https://${host}:${peer_port}` });
     }
 
     /// `all` as --initial-cluster names them. One that has data goes on with it.
@@ -27,7 +31,7 @@ class etcd_member {
         const for_clients = { "cert-file": certificate, "key-file": key, "trusted-ca-file": authority, "client-cert-auth": true };
         const log = fs.openSync(`${this.folder}/log`, "a");
         const words = {
-            "name": this.name, "data-dir": `${this.folder}/data`, "listen-client-urls": this.url, "advertise-client-urls": this.url,
+            "name": this.name, "data-dir": this.data, "listen-client-urls": this.url, "advertise-client-urls": this.url,
             "listen-peer-urls": this.peer_url, "initial-advertise-peer-urls": this.peer_url, "initial-cluster": all,
             ...(this.url.startsWith("https") && for_clients),
             "peer-cert-file": certificate, "peer-key-file": key, "peer-trusted-ca-file": authority, "peer-client-cert-auth": true,
@@ -100,7 +104,8 @@ class etcd {
 
     async stop() {
         await this.kill();
-        for (const { folder } of this.members) fs.rmSync(folder, { recursive: true, force: true });
+        for (const { folder, data } of this.members)
+            for (const each of [folder, data]) fs.rmSync(each, { recursive: true, force: true });
     }
 
     /// What etcdctl prints; throws where it fails.

@@ -26,8 +26,8 @@ export const free_port = async () => (await free_ports(1))[0];
 const folders = [];
 
 /// A folder that is removed at the end of the process, whatever happens.
-export function temporary_folder() {
-    folders.push(fs.mkdtempSync(path.join(os.tmpdir(), "cmcp-clients-")));
+export function temporary_folder(below = os.tmpdir()) {
+    folders.push(fs.mkdtempSync(path.join(below, "cmcp-clients-")));
     return folders.at(-1);
 }
 
