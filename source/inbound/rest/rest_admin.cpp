@@ -183,10 +183,10 @@ awaitable<> give_nothing(exchange& x)
 
 // ---------------------------------------------------------------- table
 // What lists show; the members of their rows are in docs/rest.md.
-json::object columns_by_list()
+constexpr admin_column who{"principal", "principal", "Who"};
+
+void add_columns_of_work(json::object& all)
 {
-    constexpr admin_column who{"principal", "principal", "Who"};
-    json::object all;
     all["runs"] = columns_of({{"id", "handle", "ID"},
                               {"kind", "word", "Kind"},
                               who,
@@ -220,6 +220,12 @@ json::object columns_by_list()
                               {"state", "word", "State"},
                               {"created", "time", "Begun"},
                               {"summary", "text", "What"}});
+}
+
+json::object columns_by_list()
+{
+    json::object all;
+    add_columns_of_work(all);
     all["principals"] = columns_of({who,
                                     {"calls", "number", "Calls"},
                                     {"calls_failed", "number", "Failed"},

@@ -162,8 +162,8 @@ store_listing listing_reader::finish()
         if (path.ends_with("Key") && listing.objects.size() == most_keys)
             throw bad_xml("its XML has more entries than were asked for");
         if (path.ends_with("Key") && text.size() > longest_key) throw bad_xml("it has a key of more than 1024 bytes");
-        if (path.ends_with("Key")) listing.objects.push_back({std::move(text), {}});
         if (path.ends_with("ETag") && !listing.objects.empty()) listing.objects.back().etag = plain_etag(text);
+        if (path.ends_with("Key")) listing.objects.push_back({std::move(text), {}});
     }
     if (xml_.root() != "ListBucketResult") throw bad_xml("it is no ListBucketResult");
     if (goes_on && listing.next.empty()) throw bad_xml("it goes on without a NextContinuationToken");

@@ -349,7 +349,7 @@ loaded_settings load_settings(const settings_sources& from)
     apply_former_limits(loaded);
     choose_sandbox_root(loaded, from.variables);
     apply_rules(loaded);
-    return loaded;
+    return static_cast<loaded_settings&&>(loaded);
 }
 
 std::vector<fs::path> settings_files(const settings_sources& from)

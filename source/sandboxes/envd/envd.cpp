@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -77,6 +78,14 @@ unsigned refusal::status() const
     return known == statuses.end() ? 500 : known->second;
 }
 
+std::uint64_t number_in(std::string_view text, std::uint64_t most)
+{
+    std::uint64_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure == std::errc::result_out_of_range) return most;
+    return failure == std::errc() && end == text.data() + text.size() ? std::min(number, most) : 0;
+}
+
 refusal refusal_of(int error, const std::string& path)
 {
     const std::string why = std::strerror(error);
@@ -103,7 +112,7 @@ awaitable<bool> signal::wait(asio::steady_timer::duration limit)
 account find_account(std::string_view name)
 {
     const unsigned own = ::geteuid();
-    const account self{name_of_user(own), own == 0 ? "/root" : own_home(), own, ::getegid(), false};
+    account self{name_of_user(own), own == 0 ? "/root" : own_home(), own, ::getegid(), false};
     const char* wanted = std::getenv(variable_of_user);
     if (name.empty() && wanted != nullptr) name = wanted;
     const bool is_usual = name.empty() || name == usual_user;

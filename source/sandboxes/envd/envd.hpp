@@ -39,6 +39,9 @@ struct refusal : std::runtime_error {
 /// For an error of the system about a path.
 refusal refusal_of(int error, const std::string& path);
 
+/// At most `most`; 0: the text is no whole number from 0 on.
+std::uint64_t number_in(std::string_view text, std::uint64_t most);
+
 /// Wakes all who wait at that moment.
 class signal {
 public:

@@ -296,7 +296,7 @@ awaitable<> watches::follow(std::shared_ptr<watch> one)
 std::shared_ptr<watches::watch> watches::begin(const json::object& wish, const account& by,
                                                std::shared_ptr<subscription> to)
 {
-    const auto one = std::make_shared<watch>(executor_);
+    auto one = std::make_shared<watch>(executor_);
     one->root = resolved(text(wish, "path"), by);
     one->recursive = flag(wish, "recursive");
     one->with_entry = flag(wish, "includeEntry");

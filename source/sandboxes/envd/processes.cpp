@@ -33,7 +33,8 @@ using asio::posix::stream_descriptor;
 
 constexpr std::size_t most_waiting = 1 << 20;  // bytes for a peer that reads slowly
 constexpr auto usual_ping = 90s;
-constexpr auto patience_with_heirs = 2s;  // of a program's output, when the program has ended
+constexpr std::uint64_t longest_wish = 1'000'000'000;  // of a number in a field
+constexpr auto patience_with_heirs = 2s;               // of a program's output, when the program has ended
 constexpr auto patience_with_kill = 5s;
 
 struct pipe_ends {
@@ -222,7 +223,7 @@ connection::fields stream_fields() { return {{"Content-Type", "application/conne
 awaitable<> send_stream(connection& to, std::shared_ptr<subscription> from, json::value first, json::value keepalive)
 {
     std::chrono::seconds ping = usual_ping;
-    if (const int wanted = std::atoi(to.header("Keepalive-Ping-Interval").c_str()); wanted > 0)
+    if (const auto wanted = number_in(to.header("Keepalive-Ping-Interval"), longest_wish); wanted > 0)
         ping = std::chrono::seconds(wanted);
     struct leave {
         subscription& reader;
@@ -296,7 +297,7 @@ processes::process_ptr processes::find(const json::object& wish) const
 processes::process_ptr processes::launch(const json::object& wish, const account& by)
 {
     const auto& config = object(wish, "process");
-    const auto one = std::make_shared<process>(executor_);
+    auto one = std::make_shared<process>(executor_);
     one->config = config;
     if (wish.contains("tag")) one->tag = text(wish, "tag");
     one->terminal = wish.contains("pty");
@@ -419,7 +420,7 @@ awaitable<> processes::start(connection& by, json::object wish)
     auto reader = std::make_shared<subscription>(executor_);
     one->readers.push_back(reader);
     // Connect-Timeout-Ms bounds the program, not only the answer.
-    if (const long limit = std::atol(by.header("Connect-Timeout-Ms").c_str()); limit > 0)
+    if (const auto limit = number_in(by.header("Connect-Timeout-Ms"), longest_wish); limit > 0)
         asio::co_spawn(executor_, kill_in_time(one, reader, std::chrono::milliseconds(limit)), asio::detached);
     asio::co_spawn(executor_, look_after(one), asio::detached);
     reap();  // it may have ended before it was known here
@@ -525,7 +526,7 @@ awaitable<> processes::run_as_root(connection& by)
     auto environment = environment_of({}, plan.by, true);
     plan.arguments = pointers_to(arguments);
     plan.environment = pointers_to(environment);
-    const int asker = static_cast<int>(::syscall(SYS_pidfd_open, std::atoi(words[0].c_str()), 0));
+    const int asker = static_cast<int>(::syscall(SYS_pidfd_open, number_in(words[0], longest_wish), 0));
     if (asker < 0) throw refusal_of(errno, "the process of sudo");
     std::vector<int> of_child{asker};
     for (int number = 0; number < 3; ++number) of_child.push_back(plan.streams[number] = stream_of(asker, number));

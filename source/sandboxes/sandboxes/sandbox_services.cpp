@@ -161,7 +161,7 @@ awaitable<job_view> sandbox_services::declare(caller who, sandbox_record where, 
 
 std::shared_ptr<sandbox_services::live> sandbox_services::make_live(const std::string& sandbox, const std::string& name)
 {
-    const auto one = std::make_shared<live>();
+    auto one = std::make_shared<live>();
     one->of = {sandbox, name};
     one->started = event::clock::now();
     live_[one->of] = one;
