@@ -6,7 +6,7 @@
 namespace cmcp {
 
 /// A caller that is told nothing but the result, and asked nothing.
-class silent_io final : public request_io {
+class silent_io : public request_io {
 public:
     bool wants_progress() const override { return false; }
     awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }

@@ -57,16 +57,6 @@ void check_tag(std::string_view tag)
     if (!fits) throw http_refusal(400, "A tag has 1 to 128 letters, digits, '.', '_' and '-'.");
 }
 
-bool is_forced(const json::object& wish)
-{
-    if (flag_of(wish, "force")) return true;
-    const auto* steps = wish.if_contains("steps");
-    if (steps != nullptr && steps->is_array())
-        for (const auto& each : steps->get_array())
-            if (each.is_object() && flag_of(each.get_object(), "force")) return true;
-    return false;
-}
-
 std::vector<json::object> steps_of(const json::object& wish)
 {
     std::vector<json::object> all;
@@ -75,6 +65,12 @@ std::vector<json::object> steps_of(const json::object& wish)
             if (each.is_object()) all.push_back(each.get_object());
     if (all.size() > most_steps) throw http_refusal(400, "A template has at most 500 steps.");
     return all;
+}
+
+bool is_forced(const json::object& wish)
+{
+    return flag_of(wish, "force") ||
+           std::ranges::any_of(steps_of(wish), [](const json::object& step) { return flag_of(step, "force"); });
 }
 
 // The first is that of the base; each further one has all steps before it in it.
@@ -130,26 +126,17 @@ struct templates::build {
 namespace {
 
 /// Output of a step as lines of the build's log, as it comes.
-class lines_of_step final : public request_io {
+class lines_of_step final : public silent_io {
 public:
     using writer = std::function<void(std::string_view line, output_stream from)>;
     explicit lines_of_step(writer to) : to_(std::move(to)) {}
 
     bool wants_progress() const override { return true; }
-    awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
     awaitable<> output(double, std::vector<output_text> texts) override
     {
         for (auto& each : texts) add(each.from, each.text);
         co_return;
     }
-    awaitable<> log(log_severity, std::string, json::value) override { co_return; }
-    awaitable<> notify(std::string, json::object) override { co_return; }
-    awaitable<json::object> ask(std::string, std::string, json::object) override
-    {
-        throw sandbox_error("NotAvailable", "A build is asked nothing.");
-        co_return json::object();
-    }
-    void close_stream_for_polling() override {}
     void finish()
     {
         for (const auto from : {output_stream::out, output_stream::err}) add(from, rest(from).empty() ? "" : "\n");
@@ -182,11 +169,20 @@ std::vector<templates::made_template> templates::all_of(const caller& who) const
     return all;
 }
 
+namespace {
+
+bool is_called(const terms& of, std::string_view name)
+{
+    return of.name == name || text_of(of.recipe, "template") == name;
+}
+
+}  // namespace
+
 std::optional<templates::made_template> templates::find(const caller& who, std::string_view wanted) const
 {
     const auto [name, tag] = name_and_tag(wanted);
     for (auto& each : all_of(who)) {
-        if (text_of(each.of.recipe, "template") != name && each.of.name != name) continue;
+        if (!is_called(each.of, name)) continue;
         const auto tags = texts_in(each.of.recipe, "tags");
         if (std::ranges::find(tags, tag) != tags.end()) return std::move(each);
     }
@@ -196,8 +192,7 @@ std::optional<templates::made_template> templates::find(const caller& who, std::
 std::string templates::id_of_name(const caller& who, std::string_view name) const
 {
     for (const auto& each : all_of(who))
-        if (each.of.name == name || text_of(each.of.recipe, "template") == name)
-            return text_of(each.of.recipe, "template");
+        if (is_called(each.of, name)) return text_of(each.of.recipe, "template");
     return {};
 }
 
@@ -352,7 +347,7 @@ http_reply templates::tags_of(const caller& who, const std::string& name) const
     json::array rows;
     bool known = false;
     for (const auto& each : all_of(who)) {
-        if (text_of(each.of.recipe, "template") != name && each.of.name != name) continue;
+        if (!is_called(each.of, name)) continue;
         known = true;
         for (const auto& tag : tag_set(each.of))
             rows.push_back(json::object{{"tag", tag},
@@ -367,7 +362,7 @@ awaitable<> templates::remove(caller who, std::string name)
 {
     bool known = false;
     for (const auto& each : all_of(who)) {
-        if (text_of(each.of.recipe, "template") != name && each.of.name != name) continue;
+        if (!is_called(each.of, name)) continue;
         known = true;
         co_await runs_.sandboxes().remove(who, each.where.id);
     }

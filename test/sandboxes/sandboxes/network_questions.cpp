@@ -2,6 +2,7 @@
 
 #include "async/task_group.hpp"
 #include "jsonrpc/rpc_error.hpp"
+#include "mcp/silent_io.hpp"
 #include "test/support/catch.hpp"
 #include "test/support/run_coroutine.hpp"
 
@@ -10,15 +11,8 @@ using namespace cmcp;
 namespace {
 
 /// A call whose client answers when a test says so.
-class asked_io final : public request_io {
+class asked_io final : public silent_io {
 public:
-    bool wants_progress() const override { return false; }
-    awaitable<> progress(double, std::optional<double>, std::string) override { co_return; }
-    awaitable<> output(double, std::vector<output_text>) override { co_return; }
-    awaitable<> log(log_severity, std::string, json::value) override { co_return; }
-    awaitable<> notify(std::string, json::object) override { co_return; }
-    awaitable<json::object> ask(std::string, std::string, json::object) override { co_return json::object(); }
-    void close_stream_for_polling() override {}
     bool can_ask(std::string_view, const json::object&) const override { return able; }
 
     awaitable<std::optional<json::object>> ask_meanwhile(std::string, std::string, json::object params,
