@@ -6,18 +6,18 @@ tar -xf "$archive" -C "$made" --no-same-owner
 cd "$made"
 shopt -s nullglob dotglob
 IFS=
-found=($source)
+files=($source)
 IFS=' '
-[ ${#found[@]} -gt 0 ] || { echo "no file of the archive is called $source" >&2; exit 1; }
+[ ${#files[@]} -gt 0 ] || { echo "no file of the archive is called $source" >&2; exit 1; }
 put() {
   if [ "$(id -u)" = 0 ]; then chown -R -h "$owner:" "$1"; fi
   if [ -n "$mode" ]; then chmod -R "$mode" "$1"; fi
 }
-if [ ${#found[@]} -eq 1 ] && [ ! -d "${found[0]}" -o -L "${found[0]}" ] && [ "${target%/}" = "$target" ] && [ ! -d "$target" ] && [ "$source" = "${found[0]}" ]; then
-  mkdir -p "$(dirname "$target")"; put "${found[0]}"; cp -a "${found[0]}" "$target"
+if [ ${#files[@]} -eq 1 ] && [ ! -d "${files[0]}" -o -L "${files[0]}" ] && [ "${target%/}" = "$target" ] && [ ! -d "$target" ] && [ "$source" = "${files[0]}" ]; then
+  mkdir -p "$(dirname "$target")"; put "${files[0]}"; cp -a "${files[0]}" "$target"
 else
   mkdir -p "$target"
-  for each in "${found[@]}"; do
+  for each in "${files[@]}"; do
     put "$each"
     if [ -d "$each" ] && [ ! -L "$each" ] && [ "$source" = "$each" ]; then cp -a "$each/." "$target"; else cp -a "$each" "$target"; fi
   done

@@ -163,9 +163,9 @@ def box_chart(axes):
 
 def chart_of_axes(axes):
     kind = kind_of_axes(axes)
-    made = (point_chart(axes, lines_of(axes)) if kind == 'line' else point_chart(axes, clouds_of(axes)) if kind == 'scatter' else bar_chart(axes) if kind == 'bar'
-            else pie_chart(axes) if kind == 'pie' else box_chart(axes) if kind == 'box_and_whisker' else {'elements': []})
-    return {'type': kind, 'title': axes.get_title() or None, **made}
+    content = (point_chart(axes, lines_of(axes)) if kind == 'line' else point_chart(axes, clouds_of(axes)) if kind == 'scatter' else bar_chart(axes) if kind == 'bar'
+               else pie_chart(axes) if kind == 'pie' else box_chart(axes) if kind == 'box_and_whisker' else {'elements': []})
+    return {'type': kind, 'title': axes.get_title() or None, **content}
 
 def count_of_values(axes):
     return sum(len(line.get_xdata()) for line in axes.lines) + sum(len(cloud.get_offsets()) for cloud in axes.collections) + len(axes.patches)
@@ -191,13 +191,13 @@ def own_json(value):
 def data_forms(value):
     """{mime type: data} of what the value holds."""
     if type(value) in (dict, list):
-        made = {'application/json': own_json(value)}
+        forms = {'application/json': own_json(value)}
     elif is_one_of(value, 'pandas', 'DataFrame'):
-        made = {'e2b/data': table_of(value)}
+        forms = {'e2b/data': table_of(value)}
     else:
-        made = {'e2b/chart': chart_of(value)} if is_one_of(value, 'matplotlib.figure', 'Figure') else {}
+        forms = {'e2b/chart': chart_of(value)} if is_one_of(value, 'matplotlib.figure', 'Figure') else {}
     for name, kind in (('_repr_e2b_data_', 'e2b/data'), ('_repr_e2b_chart_', 'e2b/chart')):
         method = method_of(value, name)
         if method:
-            made[kind] = form_of(method)
-    return {kind: data for kind, data in made.items() if data is not None}
+            forms[kind] = form_of(method)
+    return {kind: data for kind, data in forms.items() if data is not None}

@@ -60,10 +60,10 @@ def wants_data():
 
 def forms_of(value):
     """{mime type: data} without text/plain; empty: the value is plain."""
-    made = shown_forms_of(value)
+    forms = shown_forms_of(value)
     if wants_data():
-        made.update(form_of(data_forms, value) or {})
-    return made
+        forms.update(form_of(data_forms, value) or {})
+    return forms
 
 def shown_forms_of(value):
     if type(value) in plain_types:

@@ -136,7 +136,7 @@ function program_of(code) {
     const replace = (node, by) => edits.push([node.start, node.end, by]);
     function edited({ start, end }) {
         const within = edits.filter((each) => each[0] >= start && each[1] <= end).sort((one, other) => other[0] - one[0] || other[1] - one[1]);
-        return within.reduce((made, [from, to, by]) => made.slice(0, from - start) + by + made.slice(to - start), code.slice(start, end));
+        return within.reduce((text, [from, to, by]) => text.slice(0, from - start) + by + text.slice(to - start), code.slice(start, end));
     }
     const body = parsed(code).body;
     function declare(node) {
@@ -184,8 +184,8 @@ function program_of(code) {
     body.forEach(declare);
     const last = body.at(-1);
     if (last?.type === "ExpressionStatement") edits.push([last.start, last.start, ";return ("], [last.end - (code[last.end - 1] === ";"), last.end, "\n);"]);
-    const made = edited({ start: 0, end: code.length });
-    return { source: `(async () => {${first.join("")}${made}\n})()`, globals: [...globals] };
+    const rewritten = edited({ start: 0, end: code.length });
+    return { source: `(async () => {${first.join("")}${rewritten}\n})()`, globals: [...globals] };
 }
 
 function without_types(code) {
